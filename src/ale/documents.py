@@ -119,8 +119,12 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
 def _refuse_duplicates(path: Path, node: Any) -> None:
     """YAML readers silently keep the last of two equal keys; the author meant something by both."""
     pending = [node]
+    visited: set[int] = set()  # an alias is the same node again; a bomb of them must not be walked
     while pending:
         current = pending.pop()
+        if id(current) in visited:
+            continue
+        visited.add(id(current))
         if isinstance(current, yaml.SequenceNode):
             pending += current.value
         elif isinstance(current, yaml.MappingNode):

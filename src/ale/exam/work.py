@@ -1,0 +1,75 @@
+"""The agent works until it says that it is done, or a limit ends it; the clock runs for nobody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import anyio
+
+from ale.errors import AleError, SandboxLost
+from ale.exam.events import EventLog
+from ale.gateway.client import Door, LimitReached
+from ale.harness.protocol import AgentContext, AgentResult, Harness
+from ale.outcome import AgentEnd
+
+GRACE = 10.0
+"""Seconds between the budget's error and the freeze, for the harness to put its last words down."""
+
+_ENDS = {
+    "finished": AgentEnd.FINISHED,
+    "crashed": AgentEnd.CRASHED,
+    "gave_up": AgentEnd.GAVE_UP,
+}
+_LIMIT_ENDS = {"steps": AgentEnd.STEP_LIMIT, "tokens": AgentEnd.TOKEN_LIMIT, "cost_usd": AgentEnd.COST_LIMIT}
+
+
+@dataclass(frozen=True)
+class Work:
+    """lost: the machine went away while the agent had it; the agent has then crashed."""
+
+    end: AgentEnd
+    result: AgentResult
+    limit: str | None = None
+    lost: SandboxLost | None = None
+
+
+async def let_work(harness: Harness, context: AgentContext, door: Door | None, seconds: float, log: EventLog) -> Work:
+    """Raises HarnessError, GatewayLost; whatever the agent itself does is a Work."""
+    result: AgentResult | None = None
+    reached: LimitReached | None = None
+    failure: AleError | None = None
+
+    async with anyio.create_task_group() as tasks:
+
+        async def watch_budget(watched: Door) -> None:
+            nonlocal reached, failure
+            try:
+                reached = await watched.limit_reached()
+            except AleError as error:
+                failure = error
+            else:
+                log.emit("limit.reached", limit=reached.limit, value=reached.value, maximum=reached.maximum)
+                await anyio.sleep(GRACE)
+            tasks.cancel_scope.cancel()
+
+        if door is not None:
+            tasks.start_soon(watch_budget, door)
+        with anyio.move_on_after(seconds) as clock:
+            try:
+                result = await harness.run(context)
+            except AleError as error:
+                failure = error
+        tasks.cancel_scope.cancel()
+
+    if isinstance(failure, SandboxLost):
+        gone = AgentResult("crashed", detail=str(failure))
+        return Work(AgentEnd.CRASHED, gone, lost=failure)
+    if failure is not None:
+        raise failure
+    if reached is not None:
+        return Work(_LIMIT_ENDS[reached.limit], result or AgentResult("crashed", detail="stopped"), limit=reached.limit)
+    if clock.cancelled_caught:
+        log.emit("limit.reached", limit="time", value=seconds, maximum=seconds)
+        return Work(AgentEnd.TIME_LIMIT, AgentResult("crashed", detail="stopped by the clock"), limit="time")
+    assert result is not None
+    return Work(_ENDS[result.status], result)
