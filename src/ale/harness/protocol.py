@@ -8,20 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ale.computer.session import Session
-
-
-@dataclass(frozen=True)
-class LayerRecipe:
-    """What a harness needs inside the machine, built once into a read-only layer.
-
-    npm, pip: exact `name@version` / `name==version`. node: version of the Node runtime to bring, or None.
-    check: argument list whose stdout names the version, run as the agent; the first line is recorded.
-    """
-
-    name: str
-    npm: tuple[str, ...] = ()
-    node: str | None = None
-    check: tuple[str, ...] = ()
+from ale.sandbox.layers import LayerRecipe
 
 
 @dataclass(frozen=True)
