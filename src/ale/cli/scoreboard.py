@@ -1,0 +1,93 @@
+"""The scoreboard at the end of an experiment: both means, and how many runs have no score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from ale.cli.progress import verdict
+from ale.cli.text import one_line, seconds
+from ale.exam.result import RunResult
+from ale.outcome import MEANING, Outcome
+
+
+def means(results: Sequence[RunResult]) -> tuple[float | None, float | None]:
+    """(strict, lenient): see MEANING for what an unscored run counts as. None when nothing counts."""
+    strict: list[float] = []
+    lenient: list[float] = []
+    for result in results:
+        meaning = MEANING[result.outcome]
+        if result.score is not None:
+            strict.append(result.score.value)
+            lenient.append(result.score.value)
+        elif meaning.strict_zero:
+            strict.append(0.0)
+    return _mean(strict), _mean(lenient)
+
+
+def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> None:
+    """Agents as columns, instances as rows; then the means and the reasons of what is not full marks."""
+    if not results:
+        console.print("no run was carried out")
+        return
+    agents = sorted({result.agent.name for result in results})
+    table = Table(title=f"{results[0].experiment}: score by instance", title_justify="left")
+    table.add_column("instance")
+    for agent in agents:
+        table.add_column(agent, justify="right")
+    cells: dict[tuple[str, str], list[RunResult]] = {}
+    for result in results:
+        cells.setdefault((f"{result.workflow}:{result.instance}", result.agent.name), []).append(result)
+    for row in sorted({row for row, _ in cells}):
+        table.add_row(row, *(" ".join(map(_cell, cells.get((row, agent), []))) for agent in agents))
+    table.add_section()
+    for label, index in (("strict mean", 0), ("lenient mean", 1)):
+        table.add_row(label, *(_number(means(_of(results, agent))[index]) for agent in agents))
+    table.add_row("runs without a score", *(str(sum(r.score is None for r in _of(results, agent))) for agent in agents))
+    table.add_row("time per run", *(_time(_of(results, agent)) for agent in agents))
+    console.print(table)
+    for result in results:
+        if result.outcome is not Outcome.SCORED:
+            console.print(f"[yellow]![/] {result.agent.name} {result.workflow}:{result.instance}: {_escape(verdict(result))}")
+    example = min(results, key=lambda r: (r.score is not None and r.score.value in (0.0, 1.0), r.agent.harness == "oracle"))
+    where = f"{example.agent.name}/{example.workflow}/{example.instance}/{example.attempt}"
+    console.print(f"\nReasons and steps of a run:  ale show {_shown(folder / where)}", highlight=False, soft_wrap=True)
+    console.print(f"All runs of the experiment:  ale show {_shown(folder)}", highlight=False, soft_wrap=True)
+
+
+def _of(results: Sequence[RunResult], agent: str) -> list[RunResult]:
+    return [result for result in results if result.agent.name == agent]
+
+
+def _cell(result: RunResult) -> str:
+    if result.score is None:
+        return result.outcome.value
+    reason = f" [dim]{result.score.reason}[/]" if result.score.reason else ""
+    return f"{result.score.value:.2f}{reason}"
+
+
+def _time(results: Sequence[RunResult]) -> str:
+    return seconds(sum((result.ended - result.started).total_seconds() for result in results) / len(results))
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _escape(text: str) -> str:
+    return one_line(text, 300).replace("[", r"\[")
+
+
+def _shown(path: Path) -> str:
+    """Relative to where the user stands, when that is shorter."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,56 @@
+"""What the agent left behind becomes a file tree on the host with a manifest; nothing in it is trusted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ale.computer.session import Collected, Session
+from ale.exam.folder import write_whole
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """folder: the tree on the host. delivered: what counts as the agent's output (relative path → size in bytes);
+    staged inputs that did not change are in the tree, but don't count."""
+
+    folder: Path
+    collected: Collected
+    delivered: Mapping[str, int]
+    digest: str
+
+
+async def collect(session: Session, workspace: str, folder: Path, baseline: Mapping[str, str]) -> Artifacts:
+    """Stream `workspace` out of the machine into `folder`/output and write `folder`/output.manifest.json beside it.
+
+    baseline: machine path → SHA-256 of what lay in the workspace before the agent began.
+    """
+    target = folder / "output"
+    try:
+        collected = await session.download(workspace, target)
+    except FileNotFoundError:  # the agent removed the directory itself: it left nothing
+        target.mkdir(parents=True, exist_ok=True)
+        collected = Collected((), (), ())
+    delivered = {
+        file.path: file.size
+        for file in collected.files
+        if baseline.get(f"{workspace.rstrip('/')}/{file.path}") != file.sha256
+    }
+    lines = sorted(f"{file.path}\0{file.sha256}\n" for file in collected.files)
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    write_whole(folder / "manifest.json", json.dumps(_manifest(workspace, collected, delivered), indent=1).encode())
+    return Artifacts(target, collected, delivered, digest)
+
+
+def _manifest(workspace: str, collected: Collected, delivered: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "schema": "ale.manifest/1",
+        "root": workspace,
+        "files": [asdict(file) | {"delivered": file.path in delivered} for file in collected.files],
+        "directories": list(collected.directories),
+        "refused": [asdict(refusal) for refusal in collected.refused],
+    }

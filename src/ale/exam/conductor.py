@@ -1,0 +1,84 @@
+"""From a plan to its results: prepare what it needs, carry out its runs side by side, lose none of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import anyio
+
+from ale.exam.events import Observer
+from ale.exam.experiment import Experiment
+from ale.exam.folder import claimed, set_aside
+from ale.exam.lifecycle import Tools, examine
+from ale.exam.plan import RunPlan
+from ale.exam.planning import Plan
+from ale.exam.result import RunResult
+from ale.gateway.client import Gateway
+from ale.outcome import MEANING
+from ale.sandbox import open_provider
+from ale.sandbox.layers import LayerIdentity
+from ale.sandbox.protocol import Provider
+
+Say = Callable[[str], None]
+"""Told, in one line each, what is being prepared."""
+
+Finished = Callable[[RunResult], None]
+
+
+async def carry_out(plan: Plan, *, observer: Observer, finished: Finished, say: Say, keep: bool = False) -> None:
+    """Carry out the plan's runs, `concurrency` at a time. Every run that was begun is recorded and reported through
+    `finished`, also when this is cancelled.
+
+    Raises SandboxUnavailable, UsageError and HarnessError while preparing, before any run is begun.
+    """
+    provider = open_provider(plan.experiment.sandbox.provider)
+    for removed in await provider.sweep():
+        say(f"removed sandbox {removed}, left by a command that was killed")
+    if not plan.runs:
+        return
+    layers = await prepare(plan, provider, say)
+    waiting = iter(plan.runs)
+
+    async with Gateway() as gateway:
+        tools = Tools(plan.experiment, provider, gateway, layers, observer, keep=keep)
+
+        async def work_through() -> None:
+            for run in waiting:
+                await _carry_out_run(plan, run, tools, finished, say)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(min(plan.experiment.concurrency, len(plan.runs))):
+                tasks.start_soon(work_through)
+
+
+async def prepare(plan: Plan, provider: Provider, say: Say) -> dict[str, LayerIdentity]:
+    """Build the images and harness layers that are not there yet; a run itself never downloads anything."""
+    layers: dict[str, LayerIdentity] = {}
+    for image in plan.images:
+        await provider.build_image(image, say)
+        for name, harness in plan.harnesses.items():
+            recipe = harness.layer()
+            if recipe is not None:
+                layers[name] = await provider.build_layer(recipe, image, say)
+    return layers
+
+
+async def _carry_out_run(plan: Plan, run: RunPlan, tools: Tools, finished: Finished, say: Say) -> None:
+    with claimed(run.folder) as mine:
+        if not mine:
+            say(f"{run.title} is being carried out by another process")
+            return
+        for repeats in itertools.count():
+            tries = set_aside(run.folder)
+            result = await examine(
+                run, plan.card(run), plan.harnesses[run.agent.harness], tools, tries=tries + 1, finished=finished
+            )
+            if repeats >= _repeats_allowed(result, plan.experiment):
+                return
+            await anyio.sleep(min(2.0**repeats, 60.0))  # back-off: what failed may need a moment
+
+
+def _repeats_allowed(result: RunResult, experiment: Experiment) -> int:
+    allowed = {"run": experiment.retries.infrastructure, "run_once": experiment.retries.harness}
+    return allowed.get(MEANING[result.outcome].retry, 0)

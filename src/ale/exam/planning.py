@@ -1,0 +1,102 @@
+"""What an experiment comes to: its cases, agents and runs, all checked before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from ale.errors import UsageError
+from ale.exam.experiment import Experiment
+from ale.exam.folder import find_runs, read_result
+from ale.exam.plan import Case, RunPlan, plan_runs
+from ale.exam.result import RunResult
+from ale.gateway.prices import check_price
+from ale.gateway.script import check_script
+from ale.harness import open_harness
+from ale.harness.protocol import Harness
+from ale.outcome import MEANING, Outcome
+from ale.task.card import Card
+from ale.task.discover import Catalogue, Workflow, choose, discover, matching
+from ale.task.run import list_instances
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `--dry-run` shows and `carry_out` does. done: runs whose final result is there already."""
+
+    experiment: Experiment
+    runs: tuple[RunPlan, ...]
+    done: tuple[RunResult, ...]
+    cards: Mapping[tuple[str, str], Card]
+    harnesses: Mapping[str, Harness]
+
+    def card(self, run: RunPlan) -> Card:
+        return self.cards[run.case.workflow.name, run.case.instance]
+
+    @property
+    def images(self) -> list[str]:
+        chosen = self.experiment.sandbox.image
+        return [chosen] if chosen else sorted({self.card(run).image for run in self.runs})
+
+
+async def make_plan(experiment: Experiment, *, again: bool = False) -> Plan:
+    """Validate everything that can be validated without starting anything.
+
+    again: new attempts beside the ones that exist, instead of only what has no final outcome yet.
+    Raises UsageError for whatever the experiment names that does not exist or does not fit.
+    """
+    harnesses = {agent.harness: open_harness(agent.harness) for agent in experiment.agents}
+    _check_models(experiment, harnesses)
+    catalogue = discover(experiment.tasks_dir)
+    cases, cards = await _cases(catalogue, experiment.tasks)
+    first = 1 + (_last_attempt(experiment) if again else 0)
+    planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
+    done = {run.id: result for run in planned if (result := read_result(run.folder)) and _is_final(result)}
+    return Plan(experiment, tuple(run for run in planned if run.id not in done), tuple(done.values()), cards, harnesses)
+
+
+def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness]) -> None:
+    for agent in experiment.agents:
+        if not harnesses[agent.harness].uses_model:
+            if agent.model is not None:
+                raise UsageError(f"agent '{agent.name}': {agent.harness} uses no model; remove `model:`")
+            continue
+        if agent.model is None:
+            raise UsageError(f"agent '{agent.name}' needs a model: add `model: script:FILE` to it")
+        scheme, _, target = agent.model.partition(":")
+        if scheme != "script":
+            raise UsageError(f"agent '{agent.name}': model '{agent.model}' is not known (valid: script:FILE)")
+        check_script(Path(target))
+        if experiment.limits.cost_usd is not None:
+            check_price(agent.model_name, agent.model)
+
+
+async def _cases(
+    catalogue: Catalogue, patterns: Sequence[str]
+) -> tuple[tuple[Case, ...], dict[tuple[str, str], Card]]:
+    chosen = matching(catalogue, patterns)
+    cases: dict[Workflow, list[Case]] = {}
+    cards: dict[tuple[str, str], Card] = {}
+
+    async def look(workflow: Workflow) -> None:
+        instances = {instance.name: instance for instance in await list_instances(workflow)}
+        names = choose(workflow, chosen[workflow], tuple(instances))
+        cases[workflow] = [Case(workflow, name) for name in names]
+        for name in names:
+            cards[workflow.name, name] = workflow.card.for_instance(instances[name].computer)
+
+    async with anyio.create_task_group() as tasks:
+        for workflow in chosen:
+            tasks.start_soon(look, workflow)
+    return tuple(case for workflow in chosen for case in cases[workflow]), cards
+
+
+def _last_attempt(experiment: Experiment) -> int:
+    return max((int(folder.name) for folder in find_runs(experiment.output / experiment.name)), default=0)
+
+
+def _is_final(result: RunResult) -> bool:
+    return result.outcome is not Outcome.CANCELLED and MEANING[result.outcome].retry != "run"
