@@ -1,0 +1,184 @@
+"""The worker process: one phase of one task's code, then the end. Started by `ale.task.process`, never by hand.
+
+The job comes on stdin as JSON. The result leaves on a file descriptor of its own, so that nothing that the task prints
+can be taken for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ale.errors import GraderError, InfrastructureError, JudgeError, SandboxLost, TaskError
+from ale.task.loader import Module, load_module
+from ale.task.task import Task
+
+
+def main(result_fd: int) -> None:
+    job = json.loads(sys.stdin.buffer.read())
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    _limit_memory(job["memory_mb"])
+    try:
+        answer = {"ok": True, "value": _perform(job)}
+        encoded = json.dumps(answer, allow_nan=False).encode()
+    except BaseException as error:  # noqa: BLE001 - the boundary: whatever task code raises is reported with its place
+        traceback.print_exc()
+        encoded = json.dumps({"ok": False, **_report(error, Path(job["folder"]), job["phase"])}).encode()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with os.fdopen(result_fd, "wb") as channel:
+        channel.write(encoded)
+    os._exit(0)  # threads that task code left running must not keep the worker
+
+
+def _perform(job: Mapping[str, Any]) -> Any:
+    folder = Path(job["folder"])
+    module = load_module(folder, Path(job["root"]))
+    if job["phase"] == "instances":
+        return [_described(task) for task in module.tasks]
+    task = module.task(job["instance"])
+    task._directories = {name: Path(path) for name, path in job["directories"].items()}  # type: ignore[attr-defined]
+    task._missing = job["missing"]  # type: ignore[attr-defined]
+
+    import anyio
+
+    return anyio.run(_on_machine, job, folder, module, task)
+
+
+async def _on_machine(job: Mapping[str, Any], folder: Path, module: Module, task: Task) -> Any:
+    from ale.computer.client import connect
+    from ale.computer.endpoint import Endpoint
+
+    given = dict(job["endpoint"])
+    given["address"] = tuple(given["address"]) if given.get("address") else None
+    session = await connect(Endpoint(**given), user=job["user"])
+    try:
+        value = await _phase(job["phase"], folder, module, task, session)
+    finally:
+        await session.aclose()
+    return value
+
+
+async def _phase(phase: str, folder: Path, module: Module, task: Task, session: Any) -> Any:
+    if module.phases:
+        function = module.phases.get(phase)  # type: ignore[call-overload]
+        if function is None:
+            raise TaskError(f"{folder / 'main.py'}: there is no {phase}()")
+        value = function(task, session)
+        if inspect.isawaitable(value):
+            value = await value
+    else:
+        from anyio.to_thread import run_sync
+
+        from ale.task.vm_session import VmSession
+
+        value = await run_sync(_class_phase, phase, task, VmSession(session, folder))
+    if phase == "start":
+        return _started(value if not module.phases else None, task, folder)
+    if phase == "evaluate":
+        return _scored(value)
+    return None
+
+
+def _class_phase(phase: str, task: Task, vm_session: Any) -> Any:
+    if phase == "start":
+        return task.stage_inputs(vm_session)
+    if phase == "solve":
+        if type(task).solve is Task.solve:
+            raise TaskError(f"{type(task).__name__} has no solve()")
+        return task.solve(vm_session)
+    task.stage_reference(vm_session)
+    return task.evaluate(vm_session)
+
+
+def _described(task: Task) -> dict[str, Any]:
+    description, computer = task.description, task.computer
+    if not isinstance(description, str):
+        raise TaskError(f"the description of {task.instance} is not text but {type(description).__name__}")
+    if computer is not None and not isinstance(computer, Mapping):
+        raise TaskError(f"the computer of {task.instance} is not a mapping but {type(computer).__name__}")
+    return {"name": task.instance, "description": description, "computer": dict(computer) if computer else None}
+
+
+def _started(staged: Any, task: Task, folder: Path) -> dict[str, Any]:
+    """What the agent is told, and where it delivers (None: in output/)."""
+    instruction, workspace = task.description, None
+    if staged is not None:
+        if not isinstance(staged, Mapping):
+            raise TaskError(
+                f"{folder / 'main.py'}: stage_inputs() must return a mapping with 'instruction' and 'workspace'"
+            )
+        instruction = staged.get("instruction") or instruction
+        workspace = staged.get("workspace")
+        if workspace is not None and (not isinstance(workspace, str) or not workspace.startswith("/")):
+            raise TaskError(
+                f"{folder / 'main.py'}: stage_inputs() returned workspace {workspace!r}, not an absolute path"
+            )
+    if not isinstance(instruction, str) or not instruction.strip():
+        raise TaskError(f"{folder / 'main.py'}: {task.instance} has no instruction for the agent")
+    return {"instruction": instruction, "workspace": workspace}
+
+
+def _scored(value: Any) -> dict[str, Any]:
+    from ale.score import Score
+
+    score = Score.of(value).to_json()
+    try:
+        json.dumps(score, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise GraderError(f"the details of the score are not JSON: {error}") from None
+    return score
+
+
+def _limit_memory(memory_mb: int) -> None:
+    """RLIMIT_AS is right here: this process is our Python, not an agent's Node."""
+    bytes_ = memory_mb * 2**20
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (bytes_ if hard == resource.RLIM_INFINITY else min(bytes_, hard), hard))
+
+
+def _report(error: BaseException, folder: Path, phase: str) -> dict[str, Any]:
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        return _report(error.exceptions[0], folder, phase)
+    if isinstance(error, SandboxLost):
+        return {"kind": "lost", "message": str(error), "sandbox": error.sandbox, "evidence": error.evidence}
+    if isinstance(error, JudgeError):
+        return {"kind": "judge", "message": str(error)}
+    if isinstance(error, InfrastructureError):
+        return {"kind": "infrastructure", "message": str(error)}
+    where = _place(error, folder)
+    if isinstance(error, TaskError | GraderError) and (str(folder) in str(error) or not where):
+        return {"kind": "code", "message": str(error)}
+    return {"kind": "code", "message": f"{where or folder / 'main.py'}: {phase}: {_sentence(error)}"}
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, TaskError | GraderError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "the task's code ran out of its memory limit"
+    if isinstance(error, SystemExit):
+        return f"the task's code called sys.exit({error.code!r})"
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}"
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text[:2000]}" if text else type(error).__name__
+
+
+def _place(error: BaseException, folder: Path) -> str:
+    """`file:line` of the innermost frame that belongs to the task's folder."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno or 1}"
+    place = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if Path(frame.filename).is_relative_to(folder):
+            place = f"{frame.filename}:{frame.lineno}"
+    return place
