@@ -9,7 +9,10 @@ from ale.computer.endpoint import Endpoint
 from ale.computer.paths import OUTPUT
 from ale.score import Score
 from ale.task.discover import Workflow
+from ale.task.instances import InstanceInfo, list_instances
 from ale.task.process import Bounds, Job, JobPhase, run_job
+
+__all__ = ["Evaluation", "InstanceInfo", "Started", "TaskLimits", "TaskRun", "list_instances"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,14 @@ class TaskRun:
     """scratch: a directory of this run on the host, where start() and solve() leave what they printed."""
 
     def __init__(self, workflow: Workflow, instance: str, *, scratch: Path, limits: TaskLimits | None = None) -> None:
-        self._workflow = workflow
-        self._instance = instance
+        self.workflow = workflow
+        self.instance = instance
         self._scratch = scratch
         self._limits = limits or TaskLimits()
+
+    @property
+    def needs_reference(self) -> bool:
+        return self.workflow.card.reference != "none"
 
     async def stage_and_start(self, endpoint: Endpoint) -> Started:
         """Bring the machine to the task's starting state. Raises TaskError, SandboxLost."""
@@ -69,32 +76,32 @@ class TaskRun:
         return Evaluation(Score.from_json(value), log / "stdout.txt", log / "stderr.txt")
 
     def _grading_job(self, endpoint: Endpoint, places: dict[str, Path], reference: Path | None) -> Job:
-        wanted = reference or self._workflow.folder / "reference"
+        wanted = reference if reference is not None else self.workflow.folder / "reference"
         if wanted.is_dir():
             places["reference_dir"] = wanted
         return Job(
             phase="evaluate",
-            name=self._workflow.name,
-            folder=self._workflow.folder,
-            root=self._workflow.root,
-            instance=self._instance,
+            name=self.workflow.name,
+            folder=self.workflow.folder,
+            root=self.workflow.root,
+            instance=self.instance,
             endpoint=endpoint,
             directories={name: path.resolve() for name, path in places.items()},
             missing={"reference_dir": f"the reference is missing: there is no directory {wanted}"},
         )
 
     def _job(self, phase: JobPhase, endpoint: Endpoint) -> Job:
-        inputs = self._workflow.folder_of("input", self._instance)
+        inputs = self.workflow.folder_of("input", self.instance)
         return Job(
             phase=phase,
-            name=self._workflow.name,
-            folder=self._workflow.folder,
-            root=self._workflow.root,
-            instance=self._instance,
+            name=self.workflow.name,
+            folder=self.workflow.folder,
+            root=self.workflow.root,
+            instance=self.instance,
             endpoint=endpoint,
             user="agent" if phase == "solve" else "root",
             directories={} if inputs is None else {"input_dir": inputs.resolve()},
-            missing={"input_dir": f"there is no directory {self._workflow.folder / 'input'}"},
+            missing={"input_dir": f"there is no directory {self.workflow.folder / 'input'}"},
         )
 
     def _bounds(self, seconds: float) -> Bounds:
