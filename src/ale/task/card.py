@@ -101,8 +101,6 @@ class Card(Document):
     grade_on: Literal["fresh", "fork", "same"] = "fresh"
     reference_in_machine: bool = False
     """Whether evaluate() needs the reference inside the grading machine too (readable by its root alone)."""
-    reference: Literal["host", "machine", "none"] = "host"
-    """Where ground truth is read when grading: on the host alone, also in the grading machine, or there is none."""
     artifact_modes: tuple[ArtifactMode, ...] = ()
     outputs: tuple[OutputFile, ...] = ()
     criteria: tuple[Criterion, ...] = Field(min_length=1)
@@ -149,10 +147,6 @@ class Card(Document):
         if len(set(paths)) < len(paths):
             raise ValueError("outputs names the same path twice")
         return self
-
-    @property
-    def reference_in_machine(self) -> bool:
-        return self.reference == "machine"
 
     def for_instance(self, computer: Mapping[str, Any] | None) -> Card:
         """This card with what one instance overrides by `Task.computer`.

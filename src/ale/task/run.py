@@ -49,10 +49,6 @@ class TaskRun:
         self._scratch = scratch
         self._limits = limits or TaskLimits()
 
-    @property
-    def needs_reference(self) -> bool:
-        return self.workflow.card.reference != "none"
-
     async def stage_and_start(self, endpoint: Endpoint) -> Started:
         """Bring the machine to the task's starting state. Raises TaskError, SandboxLost."""
         job = self._job("start", endpoint)
