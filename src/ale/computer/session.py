@@ -218,7 +218,9 @@ class Session(Protocol):
 
     async def write_bytes(self, path: str, data: bytes, *, append: bool = False) -> None: ...
 
-    async def upload(self, source: Path, destination: str, *, owner: User | None = None, read_only: bool = False) -> None:
+    async def upload(
+        self, source: Path, destination: str, *, owner: User | None = None, read_only: bool = False
+    ) -> None:
         """Copy a host file or directory into the machine under exactly the name `destination`, as one tar stream.
         Parents are created. Links in `source` are followed if they stay inside it and are an error otherwise."""
 
@@ -257,7 +259,9 @@ class Session(Protocol):
     async def screenshot(self) -> bytes:
         """The whole screen as PNG, cursor drawn in. Raises DisplayMissing when the machine has no display."""
 
-    async def click(self, x: int, y: int, *, button: Literal["left", "middle", "right"] = "left", clicks: int = 1) -> None:
+    async def click(
+        self, x: int, y: int, *, button: Literal["left", "middle", "right"] = "left", clicks: int = 1
+    ) -> None:
         """Move to pixel (x, y), counted from the top left, and click. Raises ValueError outside the screen."""
 
     async def type(self, text: str) -> None:
