@@ -25,7 +25,10 @@ class Outer(Document):
 CASES = {
     "unknown key": ("name: a\nsise: {}\n", ":2: unknown key 'sise' (did you mean 'size'?)"),
     "unknown key below": ("name: a\nsize:\n  witdh: 3\n", ":3: unknown key 'witdh' (did you mean 'width'?)"),
-    "unknown key in a list": ("name: a\nitems:\n  - {}\n  - hight: 1\n", ":4: unknown key 'hight' (did you mean 'height'?)"),
+    "unknown key in a list": (
+        "name: a\nitems:\n  - {}\n  - hight: 1\n",
+        ":4: unknown key 'hight' (did you mean 'height'?)",
+    ),
     "missing key": ("size: {}\n", ":1: key 'name' is missing"),
     "wrong type": ("name: a\nsize:\n  width: wide\n", ":3: size.width: input should be a valid integer"),
     "not yaml": ("name: [a\n", "not valid YAML"),
@@ -63,5 +66,5 @@ def test_an_alias_bomb_is_refused_without_being_walked(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     path = tmp_path / "bomb.yaml"
     path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(UsageError, match="unknown key|missing"):
+    with pytest.raises(UsageError, match=r"unknown key|missing"):
         read_document(path, Outer)

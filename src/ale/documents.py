@@ -1,4 +1,4 @@
-"""YAML files that people write: validated by a pydantic model, every error with file, line and the nearest valid key."""
+"""YAML files that people write: validated by a model, every error with file, line and the nearest valid key."""
 
 from __future__ import annotations
 

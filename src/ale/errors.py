@@ -51,7 +51,7 @@ class TaskError(AleError):
 
 
 class GraderError(AleError):
-    """evaluate() crashed, hung, or returned nonsense, or the reference is missing; the run becomes `unscored.grader`."""
+    """evaluate() crashed, hung or returned nonsense, or the reference is missing; the run becomes `unscored.grader`."""
 
 
 class JudgeError(AleError):

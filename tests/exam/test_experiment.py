@@ -64,8 +64,14 @@ def test_a_wrong_exam_file_is_one_sentence_with_its_line(tmp_path: Path, case: s
 def test_ids_follow_from_content_alone() -> None:
     first = run_id("e", "a", "c/w", "i", 1)
     assert first == run_id("e", "a", "c/w", "i", 1)
-    others = {run_id("f", "a", "c/w", "i", 1), run_id("e", "b", "c/w", "i", 1), run_id("e", "a", "c/v", "i", 1),
-              run_id("e", "a", "c/w", "j", 1), run_id("e", "a", "c/w", "i", 2), run_id("e", "ac/w", "", "i", 1)}  # fmt: skip
+    others = {
+        run_id("f", "a", "c/w", "i", 1),
+        run_id("e", "b", "c/w", "i", 1),
+        run_id("e", "a", "c/v", "i", 1),
+        run_id("e", "a", "c/w", "j", 1),
+        run_id("e", "a", "c/w", "i", 2),
+        run_id("e", "ac/w", "", "i", 1),
+    }
     assert len(others | {first}) == 7
     assert len(first) == 16
 

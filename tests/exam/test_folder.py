@@ -30,7 +30,10 @@ def test_what_a_try_left_is_set_aside_in_order(tmp_path: Path) -> None:
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
-    program = f"from pathlib import Path; from ale.exam.folder import claimed\nwith claimed(Path({str(tmp_path)!r})) as mine: print(mine)"
+    program = (
+        "from pathlib import Path; from ale.exam.folder import claimed\n"
+        f"with claimed(Path({str(tmp_path)!r})) as mine: print(mine)"
+    )
     with claimed(tmp_path) as mine:
         assert mine
         other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

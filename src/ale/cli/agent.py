@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import anyio
 import click
@@ -61,7 +62,7 @@ def build(name: str, image: str) -> None:
     click.echo(anyio.run(work))
 
 
-def _row(name: str) -> dict[str, object]:
+def _row(name: str) -> dict[str, Any]:
     harness = open_harness(name)
     recipe = harness.layer()
     return {

@@ -125,5 +125,10 @@ class _Table:
         total = len(self._runs)
         foot = Table.grid(padding=(0, 2))
         elapsed = seconds(time.monotonic() - self._started)
-        foot.add_row(ProgressBar(total=total, completed=self._done, width=40), f"{self._done} of {total} runs", elapsed, self._line)
+        foot.add_row(
+            ProgressBar(total=total, completed=self._done, width=40),
+            f"{self._done} of {total} runs",
+            elapsed,
+            self._line,
+        )
         return Group(table, foot)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from ale.cli.progress import open_progress
 from ale.cli.scoreboard import scoreboard
+from ale.cli.text import seconds
 from ale.errors import UsageError
 from ale.exam.conductor import carry_out
 from ale.exam.experiment import Experiment, read_experiment
@@ -25,7 +26,9 @@ from ale.outcome import Outcome
 
 @click.command()
 @click.argument("exam", type=click.Path(path_type=Path), required=False)
-@click.option("--tasks", "-t", multiple=True, metavar="PATTERN", help="cluster/workflow[:instance], * allowed; repeatable.")
+@click.option(
+    "--tasks", "-t", multiple=True, metavar="PATTERN", help="cluster/workflow[:instance], * allowed; repeatable."
+)
 @click.option("--agent", "-a", "agents", multiple=True, metavar="HARNESS", help="An agent by its harness; repeatable.")
 @click.option("--model", "-m", metavar="MODEL", help="The model of every --agent that uses one, such as script:FILE.")
 @click.option("--tasks-dir", type=click.Path(path_type=Path), help="Where tasks are found [default: tasks].")
@@ -39,7 +42,17 @@ from ale.outcome import Outcome
 @click.option("--json", "as_json", is_flag=True, help="Results as JSON on stdout.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 @click.pass_context
-def run(ctx: click.Context, exam: Path | None, dry_run: bool, as_json: bool, quiet: bool, again: bool, keep: bool, **options: Any) -> None:
+def run(
+    ctx: click.Context,
+    /,
+    exam: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    again: bool,
+    keep: bool,
+    **options: Any,
+) -> None:
     """Carry out the experiment of EXAM.yaml, or of --tasks and --agent.
 
     Runs that have a final result are kept and not repeated; --again makes new attempts beside them. Ctrl-C stops
@@ -73,7 +86,8 @@ def _experiment(exam: Path | None, options: dict[str, Any]) -> Experiment:
     from ale.harness import open_harness
 
     agents = [
-        {"harness": name, "model": options["model"] if open_harness(name).uses_model else None} for name in options["agents"]
+        {"harness": name, "model": options["model"] if open_harness(name).uses_model else None}
+        for name in options["agents"]
     ]
     data = {
         "name": options["name"] or datetime.now().astimezone().strftime("run-%Y%m%d-%H%M%S"),
@@ -120,5 +134,8 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         return
     for run in plan.runs:
         card = plan.card(run)
-        click.echo(f"{run.id}  {run.title}  (at most {min(card.time_budget_s, plan.experiment.limits.time):.0f} s, {card.image})")
+        at_most = min(card.time_budget_s, plan.experiment.limits.time)
+        click.echo(
+            f"{run.id}  {run.title}  (at most {seconds(at_most)}, {card.image})"
+        )
     click.echo(f"{len(plan.runs)} runs to do, {len(plan.done)} have a final result; nothing was started")

@@ -51,8 +51,12 @@ def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> 
     console.print(table)
     for result in results:
         if result.outcome is not Outcome.SCORED:
-            console.print(f"[yellow]![/] {result.agent.name} {result.workflow}:{result.instance}: {_escape(verdict(result))}")
-    example = min(results, key=lambda r: (r.score is not None and r.score.value in (0.0, 1.0), r.agent.harness == "oracle"))
+            console.print(
+                f"[yellow]![/] {result.agent.name} {result.workflow}:{result.instance}: {_escape(verdict(result))}"
+            )
+    example = min(
+        results, key=lambda r: (r.score is not None and r.score.value in (0.0, 1.0), r.agent.harness == "oracle")
+    )
     where = f"{example.agent.name}/{example.workflow}/{example.instance}/{example.attempt}"
     console.print(f"\nReasons and steps of a run:  ale show {_shown(folder / where)}", highlight=False, soft_wrap=True)
     console.print(f"All runs of the experiment:  ale show {_shown(folder)}", highlight=False, soft_wrap=True)

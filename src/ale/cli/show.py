@@ -76,14 +76,19 @@ def _document(folder: Path, result: RunResult) -> dict[str, object]:
 
 
 def _run(console: Console, folder: Path, result: RunResult, limit: int) -> None:
-    console.print(f"[bold]{escape(result.agent.name)}[/] on [bold]{result.workflow}:{result.instance}[/], attempt {result.attempt}")
+    task = f"{result.workflow}:{result.instance}"
+    console.print(f"[bold]{escape(result.agent.name)}[/] on [bold]{task}[/], attempt {result.attempt}")
     facts = Table.grid(padding=(0, 2))
     facts.add_row("result", escape(verdict(result)))
     if result.agent_end:
-        facts.add_row("agent end", result.agent_end.value + (f" ({result.limits.reached})" if result.limits.reached else ""))
+        facts.add_row(
+            "agent end", result.agent_end.value + (f" ({result.limits.reached})" if result.limits.reached else "")
+        )
     if result.error and result.error.evidence:
         facts.add_row("evidence", escape(plain(result.error.evidence, 2000)))
-    facts.add_row("agent", escape(" ".join(filter(None, (result.agent.harness, result.agent.version, result.agent.model)))))
+    facts.add_row(
+        "agent", escape(" ".join(filter(None, (result.agent.harness, result.agent.version, result.agent.model))))
+    )
     usage = result.usage
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
     if usage.model_calls:
@@ -92,7 +97,8 @@ def _run(console: Console, folder: Path, result: RunResult, limit: int) -> None:
             f"{usage.model_calls} model calls, {usage.input_tokens} tokens in "
             f"({usage.cache_read_tokens} cached), {usage.output_tokens} out, {cost}",
         )
-    facts.add_row("time", f"agent {seconds(usage.agent_seconds)} of {seconds(result.limits.time)} (set by the {result.limits.time_set_by})")
+    allowed = f"{seconds(result.limits.time)} (set by the {result.limits.time_set_by})"
+    facts.add_row("time", f"agent {seconds(usage.agent_seconds)} of {allowed}")
     facts.add_row("phases", "  ".join(f"{name} {seconds(time.seconds)}" for name, time in result.phases.items()))
     facts.add_row("integrity", f"graded on {result.integrity.graded_on}; freeze {_freeze(result)}")
     facts.add_row("folder", str(folder))
@@ -125,7 +131,11 @@ def _tree(score: Score) -> Tree:
         for part in parts:
             mark = "[green]✓[/]" if part.score.value == 1 else "[red]✗[/]" if part.score.value == 0 else "[yellow]~[/]"
             share = f"{part.points:.3g} of {part.weight:.3g}" if whole else "gate"
-            grow(branch.add(f"{mark} {escape(one_line(part.name))}  {share}{_because(part.score)}"), part.score.parts, 1.0)
+            grow(
+                branch.add(f"{mark} {escape(one_line(part.name))}  {share}{_because(part.score)}"),
+                part.score.parts,
+                1.0,
+            )
 
     grow(tree, score.parts, sum(part.weight for part in score.parts))
     return tree
@@ -146,10 +156,22 @@ def _print_steps(console: Console, folder: Path, limit: int) -> None:
     steps = _steps(folder)
     if not steps or not limit:
         return
-    table = Table("step", "tool", "action", "observation", title=f"steps ({min(limit, len(steps))} of {len(steps)})", title_justify="left")
+    table = Table(
+        "step",
+        "tool",
+        "action",
+        "observation",
+        title=f"steps ({min(limit, len(steps))} of {len(steps)})",
+        title_justify="left",
+    )
     for step in steps[:limit]:
         seen = step.observation
         result = "" if seen is None else seen.error or seen.text or seen.stdout or seen.image_path or ""
         said = step.action.args.get("command") or step.action.args.get("text") or json.dumps(step.action.args)
-        table.add_row(str(step.step), escape(one_line(step.action.tool or step.action.type)), escape(one_line(str(said), 160)), escape(one_line(result, 160)))
+        table.add_row(
+            str(step.step),
+            escape(one_line(step.action.tool or step.action.type)),
+            escape(one_line(str(said), 160)),
+            escape(one_line(result, 160)),
+        )
     console.print(table)

@@ -18,10 +18,7 @@ from ale.gateway.client import Gateway
 from ale.outcome import MEANING
 from ale.sandbox import open_provider
 from ale.sandbox.layers import LayerIdentity
-from ale.sandbox.protocol import Provider
-
-Say = Callable[[str], None]
-"""Told, in one line each, what is being prepared."""
+from ale.sandbox.protocol import Provider, Say
 
 Finished = Callable[[RunResult], None]
 

@@ -86,9 +86,9 @@ class _Run:
             plan.case.instance,
             scratch=plan.folder / "debug" / "task",
             limits=TaskLimits(
-                start_s=limits.start_time,
-                solve_s=self.ledger.limits.time,
-                evaluate_s=limits.grading_time,
+                start_seconds=limits.start_time,
+                solve_seconds=self.ledger.limits.time,
+                evaluate_seconds=limits.grading_time,
                 memory_mb=limits.grading_memory_mb,
             ),
         )
@@ -209,7 +209,7 @@ class _Run:
         )
 
     async def _freeze(self, machine: Sandbox, work: Work, notes: dict[str, Any]) -> Sandbox:
-        """The frozen machine; a copy of its disk when the agent destroyed the machine itself. The door is shut first."""
+        """The frozen machine, or a copy of its disk when the agent destroyed the machine. The door is shut first."""
         if self.door is not None:
             self.report = await self.door.close()
             self.door = None

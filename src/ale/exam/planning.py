@@ -74,9 +74,7 @@ def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness]) -> N
             check_price(agent.model_name, agent.model)
 
 
-async def _cases(
-    catalogue: Catalogue, patterns: Sequence[str]
-) -> tuple[tuple[Case, ...], dict[tuple[str, str], Card]]:
+async def _cases(catalogue: Catalogue, patterns: Sequence[str]) -> tuple[tuple[Case, ...], dict[tuple[str, str], Card]]:
     chosen = matching(catalogue, patterns)
     cases: dict[Workflow, list[Case]] = {}
     cards: dict[tuple[str, str], Card] = {}

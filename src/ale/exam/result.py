@@ -23,14 +23,14 @@ class PhaseTime(Record):
 
 
 class ScoreRecord(Record):
-    """value in [0, 1]; reason as the grader gave it (`no_output`, `wrong`, ...). The parts are in debug/eval/result.json."""
+    """value in [0, 1]; reason as the grader gave it (`no_output`, `wrong`, ...). The parts: debug/eval/result.json."""
 
     value: float
-    reason: str
+    reason: str | None = None
 
 
 class ErrorRecord(Record):
-    """Why a run has no score: whose fault (kind), in which phase, in one sentence, with the evidence from the host's side."""
+    """Why a run has no score: whose fault (kind), in which phase, in one sentence, with the host's evidence."""
 
     kind: str
     phase: str
@@ -71,7 +71,7 @@ class UsageRecord(Record):
 
 
 class Integrity(Record):
-    """What separated the agent from its grading: the kind of grading machine, the freeze's proof, the limits' strength."""
+    """What separated the agent from its grading: the grading machine, the proof of the freeze, the limits' strength."""
 
     graded_on: Literal["fresh", "fork", "same", "none"] = "none"
     freeze: dict[str, Any] | None = None

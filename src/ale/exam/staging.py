@@ -14,9 +14,9 @@ import anyio
 from ale.computer.paths import INPUT, OUTPUT, SOFTWARE
 from ale.computer.session import Collected, Session
 from ale.errors import TaskError
-from ale.task.discover import Workflow
+from ale.task.discover import Folder, Workflow
 
-_PLACES = (("input", INPUT), ("software", SOFTWARE))
+_PLACES: tuple[tuple[Folder, str], ...] = (("input", INPUT), ("software", SOFTWARE))
 
 
 @dataclass(frozen=True)
@@ -107,4 +107,6 @@ def _refuse_refused(path: str, collected: Collected) -> None:
     """Inputs are the task's own: an entry that can't be copied faithfully would make grading see something else."""
     if collected.refused:
         first = collected.refused[0]
-        raise TaskError(f"{path}/{first.path} can't be captured ({first.reason}): inputs are plain files and directories")
+        raise TaskError(
+            f"{path}/{first.path} can't be captured ({first.reason}): inputs are plain files and directories"
+        )

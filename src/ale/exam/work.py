@@ -20,7 +20,6 @@ _ENDS = {
     "crashed": AgentEnd.CRASHED,
     "gave_up": AgentEnd.GAVE_UP,
 }
-_LIMIT_ENDS = {"steps": AgentEnd.STEP_LIMIT, "tokens": AgentEnd.TOKEN_LIMIT, "cost_usd": AgentEnd.COST_LIMIT}
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ async def let_work(harness: Harness, context: AgentContext, door: Door | None, s
             except AleError as error:
                 failure = error
             else:
-                log.emit("limit.reached", limit=reached.limit, value=reached.value, maximum=reached.maximum)
+                log.emit("limit.reached", limit=reached.budget, used=reached.used, maximum=reached.limit)
                 await anyio.sleep(GRACE)
             tasks.cancel_scope.cancel()
 
@@ -67,9 +66,9 @@ async def let_work(harness: Harness, context: AgentContext, door: Door | None, s
     if failure is not None:
         raise failure
     if reached is not None:
-        return Work(_LIMIT_ENDS[reached.limit], result or AgentResult("crashed", detail="stopped"), limit=reached.limit)
+        return Work(reached.agent_end, result or AgentResult("crashed", detail=str(reached)), limit=reached.budget)
     if clock.cancelled_caught:
-        log.emit("limit.reached", limit="time", value=seconds, maximum=seconds)
+        log.emit("limit.reached", limit="time", used=seconds, maximum=seconds)
         return Work(AgentEnd.TIME_LIMIT, AgentResult("crashed", detail="stopped by the clock"), limit="time")
     assert result is not None
     return Work(_ENDS[result.status], result)

@@ -1,4 +1,4 @@
-"""Who is examined: one small module a harness. A new one is a module and a line here, or an entry point of `ale.harnesses`."""
+"""Who is examined: one small module a harness. A new one is a module and a line here, or an entry point."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ class CommandLineAgent:
     async def run(self, context: AgentContext) -> AgentResult:
         model = context.model
         if model is None:
-            raise HarnessError(f"agent '{self.name}' needs a model: add `model: script:FILE` to it in the experiment file")
+            raise HarnessError(
+                f"agent '{self.name}' needs a model: add `model: script:FILE` to it in the experiment file"
+            )
         for path, text in self.files(model).items():
             await context.session.create_dir(str(PurePosixPath(path).parent))
             await context.session.write_file(path, text)

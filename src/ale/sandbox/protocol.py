@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -11,6 +11,10 @@ from typing import Literal, Protocol
 from ale.computer.endpoint import Endpoint
 from ale.computer.paths import User
 from ale.computer.session import Session
+from ale.sandbox.layers import LayerIdentity, LayerRecipe
+
+Say = Callable[[str], None]
+"""Told, in one line each, what a build is doing."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,14 @@ class Provider(Protocol):
 
     async def image(self, name: str) -> ImageIdentity:
         """The built image of that name. Raises SandboxUnavailable with the build command when it is not built."""
+
+    async def build_image(self, name: str, say: Say) -> ImageIdentity:
+        """Build the image of that name unless it is there. Raises UsageError for an unknown recipe,
+        SandboxUnavailable with the mend when the build fails; nothing half-built is left."""
+
+    async def build_layer(self, recipe: LayerRecipe, image: str, say: Say) -> LayerIdentity:
+        """Build a layer on a built image unless it is there. Raises HarnessError when it can't be installed or its
+        check fails."""
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         """A running machine whose computer server answers. Raises SandboxUnavailable; then nothing is left."""
