@@ -137,6 +137,9 @@ class Run:
         open_outputs = set(self._outputs)
         self._take_input()
         while not self.ending:
+            if b"\n" in self._lines:  # a quick command's end came with its start
+                self._finish(self._hear())
+                return
             poll = select.poll()
             poll.register(control, select.POLLIN)
             for fd in open_outputs:

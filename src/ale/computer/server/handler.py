@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import time
+from _operator import _compare_digest as same  # hmac.compare_digest, without what hmac imports
 from importlib import import_module
 
-from . import PROTOCOL, users
+from . import PROTOCOL, processes, users
 from .faults import Fault, describe
 from .http1 import BadRequest, Connection, Disconnected, Request, read_request
-
-try:
-    from _operator import _compare_digest as same  # what hmac.compare_digest is, without hmac's imports
-except ImportError:
-    from hmac import compare_digest as same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +46,7 @@ def serve(sock: socket.socket, state: State) -> None:
         while (request := _next(connection)) is not None:
             if not _answer(request, state):
                 return
+            processes.reap({})  # supervisors that have ended
     except Disconnected:
         return
 
