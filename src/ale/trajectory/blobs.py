@@ -1,7 +1,8 @@
 """Big strings of a recorded body live as files named by their SHA-256, and the body keeps a reference.
 
-A reference is `{"$blob": sha256, "encoding": "base64" | "utf-8", "prefix": "data:image/png;base64,"}` in the place of the
-string. A recorded object that happens to have the key `$blob` or `$literal` itself is wrapped as `{"$literal": object}`.
+A reference is `{"$blob": sha256, "encoding": "base64" | "utf-8", "prefix": "data:image/png;base64,"}` in the place of
+the string. A recorded object that happens to have the key `$blob` or `$literal` itself is wrapped as
+`{"$literal": object}`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ An encoded body is a list of `[key, how]` in the body's own key order, where `ho
     {"list": [op, ...]}     a list; each op is `[from, to]` (those items of the base's list) or `{"item": packed}`
 
 The writer keeps digests of the last few bodies in numbered slots and says which slot it read (`base`) and which it
-overwrote (`slot`), so a reader follows without any policy of its own. Sub-agents' interleaved conversations therefore each
-stay small, and so does a history that was changed in the middle or shortened.
+overwrote (`slot`), so a reader follows without any policy of its own. The interleaved conversations of sub-agents
+therefore each stay small, and so does a history that was changed in the middle or shortened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The unified trajectory: one schema for every harness. This module is the schema; the JSON Schema file is made from it."""
+"""The unified trajectory: one schema for every harness. The JSON Schema file is made from this module."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA = "ale.trajectory/1"
+SCHEMA: Literal["ale.trajectory/1"] = "ale.trajectory/1"
 
 ActionType = Literal["Bash", "File", "GUI", "Web", "Planning", "Other", "message"]
 """The class of the tool that was called (`ale.trajectory.tool_class`), or `message` for an answer without a call."""
@@ -21,10 +21,10 @@ class Usage(_Strict):
     """Tokens of one or more model calls. `input_tokens` is everything the model read, cached or not; the cache counts
     are parts of it. `output_tokens` includes reasoning. `cost_usd` is null when the model has no known price."""
 
-    input_tokens: int = Field(0, ge=0)
-    output_tokens: int = Field(0, ge=0)
-    cache_read_tokens: int = Field(0, ge=0)
-    cache_write_tokens: int = Field(0, ge=0)
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cache_read_tokens: int = Field(default=0, ge=0)
+    cache_write_tokens: int = Field(default=0, ge=0)
     cost_usd: float | None = None
 
 
@@ -116,7 +116,7 @@ class Trajectory(_Strict):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    schema_: Literal["ale.trajectory/1"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["ale.trajectory/1"] = Field(default=SCHEMA, alias="schema")
     run: str
     agent: Agent
     task: TaskRef

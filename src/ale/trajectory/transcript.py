@@ -1,8 +1,8 @@
 """transcript.jsonl: every call of a run as it passed the gateway, one JSON object a line, written when the call ends.
 
-The first line is `{"schema": "ale.transcript/1", "run": ...}`. Bodies are kept as differences (`ale.trajectory.difference`)
-with big strings in `blobs/` (`ale.trajectory.blobs`); a reader rebuilds every body exactly. docs/trajectory.md describes
-the format.
+The first line is `{"schema": "ale.transcript/1", "run": ...}`. Bodies are kept as differences
+(`ale.trajectory.difference`) with big strings in `blobs/` (`ale.trajectory.blobs`); a reader rebuilds every body
+exactly. docs/trajectory.md describes the format.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = "transcript.jsonl"
 BLOBS = "blobs"
 
 CallKind = Literal["model", "count_tokens", "models", "refused"]
-"""`model` calls are what steps are made of. `refused` never was a call: wrong token, unknown address, unreadable body."""
+"""`model` calls are what steps are made of. `refused` never was a call: wrong token, unknown address, no body."""
 
 MASK = "[masked]"
 _SHORTEST_SECRET = 6
