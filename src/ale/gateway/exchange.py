@@ -21,6 +21,7 @@ from ale.gateway.prices import listed_price
 from ale.gateway.spec import CallEvent, DoorReport, DoorSpec, LimitReached, to_json
 from ale.trajectory.clock import Moment
 from ale.trajectory.schema import Usage
+from ale.trajectory.text import storable
 from ale.trajectory.transcript import Call, CallKind, TranscriptWriter
 
 MAX_BODY = 256 * 2**20
@@ -137,7 +138,8 @@ class Exchange:
             self._error = "the client went away before it had the whole answer"
         state.model_calls += self._kind == "model"
         state.refused += self._kind == "refused"
-        state.first_error = state.first_error or self._error
+        if not self._limit:
+            state.first_error = state.first_error or self._error
         try:
             if self._worth_recording():
                 state.writer.append(self._call(), self._body)
@@ -203,7 +205,7 @@ class Exchange:
         return response
 
     async def _fail(self, failure: Failure) -> web.StreamResponse:
-        self._error = f"{failure.status}: {failure.message}"
+        self._error = storable(f"{failure.status}: {failure.message}")
         assert self._dialect is not None
         headers = {"x-should-retry": "true" if failure.retry else "false"}
         if failure.status == 413:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -118,17 +116,17 @@ class DoorReport:
         return self.usage.cost_usd
 
 
-@cache
-def _adapter(kind: Hashable) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {
+    kind: TypeAdapter(kind) for kind in (DoorSpec, CallEvent, LimitReached, DoorReport)
+}
 
 
 def to_json(value: Any) -> dict[str, Any]:
     """One of this module's values as it travels between conductor and gateway."""
-    data: dict[str, Any] = _adapter(type(value)).dump_python(value, mode="json")
+    data: dict[str, Any] = _ADAPTERS[type(value)].dump_python(value, mode="json")
     return data
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    value: T = _adapter(kind).validate_python(data)
+    value: T = _ADAPTERS[kind].validate_python(data)
     return value
