@@ -135,7 +135,5 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
     for run in plan.runs:
         card = plan.card(run)
         at_most = min(card.time_budget_s, plan.experiment.limits.time)
-        click.echo(
-            f"{run.id}  {run.title}  (at most {seconds(at_most)}, {card.image})"
-        )
+        click.echo(f"{run.id}  {run.title}  (at most {seconds(at_most)}, {card.image})")
     click.echo(f"{len(plan.runs)} runs to do, {len(plan.done)} have a final result; nothing was started")

@@ -18,7 +18,7 @@ from ale.cli.text import one_line, plain, seconds
 from ale.exam.folder import find_runs, read_result
 from ale.exam.result import RunResult
 from ale.score import Part, Score
-from ale.trajectory.read import iter_steps
+from ale.trajectory.document import iter_steps
 from ale.trajectory.schema import Step
 
 

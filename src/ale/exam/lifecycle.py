@@ -27,8 +27,9 @@ from ale.exam.plan import RunPlan
 from ale.exam.records import write_trajectory_records
 from ale.exam.result import AgentResultRecord, LimitRecord, RunResult, UsageRecord
 from ale.exam.staging import Captured, capture, check_reference_absent, stage_inputs
-from ale.exam.work import Work, let_work
+from ale.exam.work import CallLog, Work, let_work
 from ale.gateway.client import Door, DoorReport, DoorSpec, Gateway, Limits
+from ale.gateway.script import script_digest
 from ale.harness.protocol import AgentContext, Harness, ModelEndpoint
 from ale.sandbox.layers import LayerIdentity
 from ale.sandbox.protocol import Provider, Sandbox, SandboxSpec, Screen, Size
@@ -80,6 +81,7 @@ class _Run:
         self.machines: list[Sandbox] = []
         self.door: Door | None = None
         self.report: DoorReport | None = None
+        self.calls = CallLog(self.log)
         limits = tools.experiment.limits
         self.task = TaskRun(
             plan.case.workflow,
@@ -162,6 +164,7 @@ class _Run:
         model = None
         if self.harness.uses_model:
             self.door = await self.tools.gateway.open(self._door_spec(), machine.door())
+            self.ledger.digests["model"] = script_digest(Path(self.door.spec.backend.removeprefix("script:")))
             model = ModelEndpoint(plan.agent.model_name, DOOR_URL, self.door.token)
         context = AgentContext(
             session=machine.session("agent"),
@@ -173,7 +176,7 @@ class _Run:
             settings=plan.agent.settings,
             solve=lambda: self.task.solve(machine.endpoint),
         )
-        work = await let_work(self.harness, context, self.door, limits.time, self.log)
+        work = await let_work(self.harness, context, self.door, limits.time, self.log, self.calls)
         if work.lost is not None:
             self.log.emit("sandbox.lost", sandbox=work.lost.sandbox, evidence=await machine.evidence())
         self.ledger.agent_end = work.end
@@ -210,10 +213,7 @@ class _Run:
 
     async def _freeze(self, machine: Sandbox, work: Work, notes: dict[str, Any]) -> Sandbox:
         """The frozen machine, or a copy of its disk when the agent destroyed the machine. The door is shut first."""
-        if self.door is not None:
-            self.report = await self.door.close()
-            self.door = None
-            self._note_usage(self.ledger.usage.agent_seconds)
+        await self._shut_door()
         if work.lost is None:
             report = await machine.freeze()
             notes |= asdict(report)
@@ -221,6 +221,14 @@ class _Run:
             return machine
         notes["machine"] = "destroyed by the agent; collecting from its disk"
         return await self._machine(await machine.fork(self._spec(agent=False)))
+
+    async def _shut_door(self) -> None:
+        door, self.door = self.door, None
+        if door is None:
+            return
+        self.report = await door.close()
+        await self.calls.follow(door)
+        self._note_usage(self.ledger.usage.agent_seconds)
 
     def _check_harness(self, work: Work) -> None:
         report = self.report
@@ -283,10 +291,8 @@ class _Run:
         async with AsyncExitStack() as stack:
             stack.callback(self.log.close)
             with self.log.phase("record") as notes:
-                if self.door is not None:
-                    with anyio.move_on_after(RELEASE_BOUND):
-                        self.report = await self.door.close()
-                        self._note_usage(self.ledger.usage.agent_seconds)
+                with anyio.move_on_after(RELEASE_BOUND):
+                    await self._shut_door()
                 await anyio.to_thread.run_sync(write_trajectory_records, self.plan.folder, self.ledger)
                 result = self.ledger.result(self.log, datetime.now(UTC))
                 notes |= {"outcome": result.outcome.value, "score": result.score.value if result.score else None}

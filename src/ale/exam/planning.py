@@ -49,16 +49,16 @@ async def make_plan(experiment: Experiment, *, again: bool = False) -> Plan:
     Raises UsageError for whatever the experiment names that does not exist or does not fit.
     """
     harnesses = {agent.harness: open_harness(agent.harness) for agent in experiment.agents}
-    _check_models(experiment, harnesses)
     catalogue = discover(experiment.tasks_dir)
     cases, cards = await _cases(catalogue, experiment.tasks)
+    _check_models(experiment, harnesses, cases)
     first = 1 + (_last_attempt(experiment) if again else 0)
     planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
     done = {run.id: result for run in planned if (result := read_result(run.folder)) and _is_final(result)}
     return Plan(experiment, tuple(run for run in planned if run.id not in done), tuple(done.values()), cards, harnesses)
 
 
-def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness]) -> None:
+def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], cases: Sequence[Case]) -> None:
     for agent in experiment.agents:
         if not harnesses[agent.harness].uses_model:
             if agent.model is not None:
@@ -69,7 +69,8 @@ def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness]) -> N
         scheme, _, target = agent.model.partition(":")
         if scheme != "script":
             raise UsageError(f"agent '{agent.name}': model '{agent.model}' is not known (valid: script:FILE)")
-        check_script(Path(target))
+        for case in cases:
+            check_script(Path(target), case.workflow.name, case.instance)
         if experiment.limits.cost_usd is not None:
             check_price(agent.model_name, agent.model)
 

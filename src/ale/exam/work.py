@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import anyio
 
@@ -32,7 +32,28 @@ class Work:
     lost: SandboxLost | None = None
 
 
-async def let_work(harness: Harness, context: AgentContext, door: Door | None, seconds: float, log: EventLog) -> Work:
+class CallLog:
+    """Turns the door's calls into events, each once."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._written = 0
+
+    async def follow(self, door: Door) -> None:
+        """Until the door is closed; may be stopped and called again."""
+        seen = 0
+        async for call in door.calls():
+            seen += 1
+            if seen > self._written:
+                self._written = seen
+                self._log.emit(
+                    "model.call", **asdict(call) | {"usage": call.usage.model_dump() if call.usage else None}
+                )
+
+
+async def let_work(
+    harness: Harness, context: AgentContext, door: Door | None, seconds: float, log: EventLog, calls: CallLog
+) -> Work:
     """Raises HarnessError, GatewayLost; whatever the agent itself does is a Work."""
     result: AgentResult | None = None
     reached: LimitReached | None = None
@@ -47,12 +68,13 @@ async def let_work(harness: Harness, context: AgentContext, door: Door | None, s
             except AleError as error:
                 failure = error
             else:
-                log.emit("limit.reached", limit=reached.budget, used=reached.used, maximum=reached.limit)
+                log.emit("limit.reached", limit=reached.limit, value=reached.value, maximum=reached.maximum)
                 await anyio.sleep(GRACE)
             tasks.cancel_scope.cancel()
 
         if door is not None:
             tasks.start_soon(watch_budget, door)
+            tasks.start_soon(calls.follow, door)
         with anyio.move_on_after(seconds) as clock:
             try:
                 result = await harness.run(context)
@@ -66,9 +88,9 @@ async def let_work(harness: Harness, context: AgentContext, door: Door | None, s
     if failure is not None:
         raise failure
     if reached is not None:
-        return Work(reached.agent_end, result or AgentResult("crashed", detail=str(reached)), limit=reached.budget)
+        return Work(reached.agent_end, result or AgentResult("crashed", detail=str(reached)), limit=reached.limit)
     if clock.cancelled_caught:
-        log.emit("limit.reached", limit="time", used=seconds, maximum=seconds)
+        log.emit("limit.reached", limit="time", value=seconds, maximum=seconds)
         return Work(AgentEnd.TIME_LIMIT, AgentResult("crashed", detail="stopped by the clock"), limit="time")
     assert result is not None
     return Work(_ENDS[result.status], result)
