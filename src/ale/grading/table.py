@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ale.errors import GraderError
 from ale.grading.compose import weighted
-from ale.grading.reading import Rows, TableLimits, TableError, read_rows
+from ale.grading.reading import Rows, TableError, TableLimits, read_rows
 from ale.grading.values import ISO_DATES, Cell, day, is_empty, number, text, truth
 from ale.score import Score
 

@@ -128,9 +128,9 @@ def draw_amount(rng: random.Random, rate: Decimal, *, trap: bool) -> Decimal:
         rounded = exact.quantize(CENT, ROUND_HALF_UP)
         if not trap:
             return amount.quantize(CENT)
-        if exact - exact.quantize(CENT, "ROUND_DOWN") == Decimal("0.005") and round(float(amount) * float(rate), 2) != float(
-            rounded
-        ):
+        if exact - exact.quantize(CENT, "ROUND_DOWN") == Decimal("0.005") and round(
+            float(amount) * float(rate), 2
+        ) != float(rounded):
             return amount.quantize(CENT)
     raise AssertionError(f"no amount is a trap at rate {rate}")
 
@@ -155,7 +155,9 @@ def pay(rng: random.Random, invoice: Invoice, kind: str) -> None:
         invoice.payments = [eur - CENT]
 
 
-def draw_unmatched(rng: random.Random, months: list[date], invoices: list[Invoice]) -> list[tuple[date, tuple, str, Decimal]]:
+def draw_unmatched(
+    rng: random.Random, months: list[date], invoices: list[Invoice]
+) -> list[tuple[date, tuple, str, Decimal]]:
     """Supplier payments that belong to no invoice: no number at all, or one that nobody has booked."""
     known = {invoice.number for invoice in invoices}
     stranger = next(f"INV-{months[0].year}-{n}" for n in range(9001, 9100) if f"INV-{months[0].year}-{n}" not in known)
@@ -182,7 +184,9 @@ def write_erp(rng: random.Random, path: Path, invoices: list[Invoice]) -> None:
         number = invoice.number if invoice.number not in seen else f" {invoice.number.lower()}"
         seen.add(invoice.number)
         terms = rng.choice(("30 days net", "14 days 2%, 30 days net", "upon receipt"))
-        writer.writerow([number, invoice.vendor[0], invoice.day.isoformat(), terms, invoice.currency, f"{invoice.amount:,.2f}"])
+        writer.writerow(
+            [number, invoice.vendor[0], invoice.day.isoformat(), terms, invoice.currency, f"{invoice.amount:,.2f}"]
+        )
     path.write_bytes(text.getvalue().encode("utf-8-sig"))
 
 
@@ -201,7 +205,9 @@ def write_portal(rng: random.Random, path: Path, invoices: list[Invoice], first:
         if "portal" not in invoice.copies:
             continue
         _, year, digits = invoice.number.split("-")
-        number = rng.choice((f"INV {year} {digits}", f"inv{year}-{digits}", f"INV-{year}-{digits}", f"Inv.{year}/{digits}"))
+        number = rng.choice(
+            (f"INV {year} {digits}", f"inv{year}-{digits}", f"INV-{year}-{digits}", f"Inv.{year}/{digits}")
+        )
         submitted = invoice.day if rng.random() < 0.6 else f"{invoice.day:%d.%m.%Y}"
         comment = rng.choice((None, None, "PO attached", "please confirm receipt"))
         sheet.append([invoice.vendor[1], number, submitted, invoice.currency, float(invoice.amount), comment])
@@ -217,13 +223,19 @@ def write_bank(rng: random.Random, path: Path, invoices: list[Invoice], unmatche
         day = invoice.day
         for number, amount in enumerate(invoice.payments):
             day += timedelta(days=rng.randrange(6, 19))
-            lines.append((day, "SUPPLIER", invoice.vendor[1], purpose(rng, invoice, number, len(invoice.payments)), -amount))
+            lines.append(
+                (day, "SUPPLIER", invoice.vendor[1], purpose(rng, invoice, number, len(invoice.payments)), -amount)
+            )
         if invoice.returned:
             day += timedelta(days=3)
-            lines.append((day, "RETURN", invoice.vendor[1], f"RETURNED {invoice.number} account closed", invoice.returned))
+            lines.append(
+                (day, "RETURN", invoice.vendor[1], f"RETURNED {invoice.number} account closed", invoice.returned)
+            )
     lines += [(day, "SUPPLIER", vendor[1], text, -amount) for day, vendor, text, amount in unmatched]
     for month in months:
-        lines.append((month + timedelta(days=26), "PAYROLL", "Salaries", f"Payroll {month:%m/%Y}", -Decimal("48210.77")))
+        lines.append(
+            (month + timedelta(days=26), "PAYROLL", "Salaries", f"Payroll {month:%m/%Y}", -Decimal("48210.77"))
+        )
         lines.append((month + timedelta(days=27), "FEE", "Bank", "Account fee INV-0000", -Decimal("12.90")))
         lines.append((month + timedelta(days=12), "CREDIT", "Customer receipts", "Sundry", Decimal("15300.00")))
     lines.sort(key=lambda line: (line[0], line[3]))
