@@ -37,8 +37,8 @@ Deliver two files in {output}.
    - balance_eur: amount_eur minus paid_eur (negative when too much was paid).
    - status: open (nothing is paid, or all of it came back), paid (the balance is between -0.02 and 0.02, bounds
      included), part_paid (the balance is larger), overpaid (the balance is smaller).
-2. exceptions.csv: comma-separated, UTF-8, with the header type,reference,amount_eur and amounts such as 1234.50. One row
-   for each of these:
+2. exceptions.csv: comma-separated, UTF-8, with the header type,reference,amount_eur and amounts such as 1234.50. One
+   row for each of these:
    - duplicate_invoice: an invoice that is in the sources more than once. reference is the invoice_no, amount_eur the
      invoice's amount_eur. Copies agree; the invoice counts once.
    - part_payment: an invoice whose status is part_paid. reference is the invoice_no, amount_eur its balance.

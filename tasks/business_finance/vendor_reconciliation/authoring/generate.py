@@ -217,7 +217,7 @@ def write_portal(rng: random.Random, path: Path, invoices: list[Invoice], first:
 
 
 def write_bank(rng: random.Random, path: Path, invoices: list[Invoice], unmatched: list, months: list[date]) -> None:
-    """Semicolons, decimal commas, days as dd.mm.yyyy, Windows-1252; two pages overlap, so that some lines are there twice."""
+    """Semicolons, decimal commas, days as dd.mm.yyyy, Windows-1252; two pages overlap: some lines are there twice."""
     lines = []
     for invoice in invoices:
         day = invoice.day

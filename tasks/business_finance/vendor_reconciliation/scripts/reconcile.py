@@ -23,7 +23,7 @@ def canonical(written):
 def month_of(value):
     if isinstance(value, (datetime.datetime, datetime.date)):
         return f"{value:%Y-%m}"
-    day, month, year = str(value).split(".")
+    _, month, year = str(value).split(".")
     return f"{year}-{int(month):02d}"
 
 

@@ -96,11 +96,11 @@ def revenue(source: Path, expected: Path | None, rng: random.Random, *, lines: i
     # versions keep their order, since of two equally late ones the later in the file counts
     flat = [row for _, versions in sorted(rows, key=lambda each: each[0]) for row in versions]
     save(source / "orders.csv", list(flat[0]), [list(row.values()) for row in flat])
-    text = "sku;name;category\n" + "".join(
-        f"{sku};Item {sku[4:]};{category if chr(34) not in category else chr(34) + category.replace(chr(34), chr(34) * 2) + chr(34)}\n"
-        for sku, category in products.items()
-    )
-    (source / "products.csv").write_bytes(text.encode("utf-8-sig"))
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=";", lineterminator="\n")
+    writer.writerow(["sku", "name", "category"])
+    writer.writerows([sku, f"Item {sku[4:]}", category] for sku, category in products.items())
+    (source / "products.csv").write_bytes(text.getvalue().encode("utf-8-sig"))
     (source / "rates.json").write_text(
         json.dumps({code: str(rate) for code, rate in rates.items()}) + "\n", encoding="utf-8"
     )
@@ -240,7 +240,7 @@ def consumption(
 
 def add_reading(
     rng: random.Random, rows: list, meter: str, at: datetime, register: int, estimated: bool, mess: float
-) -> None:  # noqa: FBT001
+) -> None:
     """One reading somewhere in the file; with some mess also a worse one at the same instant, which doesn't count."""
     place = rng.random()
     unit = rng.choice(("kWh", "kWh", "Wh", "MWh")) if mess else "kWh"

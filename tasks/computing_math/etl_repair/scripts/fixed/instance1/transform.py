@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 
 PRICE = re.compile(r"(\d+|\d{1,3}(?:,\d{3})+)\.\d\d|\d{1,3}(?:\.\d{3})+,\d\d")
@@ -14,7 +14,7 @@ def parse_time(text):
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    return moment.astimezone(timezone.utc) if moment.tzinfo else None
+    return moment.astimezone(UTC) if moment.tzinfo else None
 
 
 def parse_quantity(text):

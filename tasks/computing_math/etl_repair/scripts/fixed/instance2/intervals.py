@@ -1,6 +1,7 @@
 """From the readings of one meter to intervals with their consumption."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 ROOM = 1_000_000
 PLAUSIBLE = 500
@@ -8,7 +9,7 @@ LONGEST = timedelta(hours=6)
 
 
 def intervals_of(series, factor):
-    for earlier, later in zip(series, series[1:]):
+    for earlier, later in pairwise(series):
         used, reason = later["kwh"] - earlier["kwh"], None
         if used < 0:
             used += ROOM

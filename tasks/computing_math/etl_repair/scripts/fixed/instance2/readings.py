@@ -1,7 +1,7 @@
 """Read meters and readings."""
 
 import csv
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from fractions import Fraction
 
 KWH = {"Wh": Fraction(1, 1000), "kWh": Fraction(1), "MWh": Fraction(1000)}
@@ -21,7 +21,7 @@ def read_readings(path, meters):
         for row in csv.DictReader(file):
             if row["meter_id"] not in meters:
                 continue
-            at = datetime.fromisoformat(row["read_at"]).astimezone(timezone.utc)
+            at = datetime.fromisoformat(row["read_at"]).astimezone(UTC)
             reading = {
                 "at": at,
                 "kwh": Fraction(row["register"]) * KWH[row["unit"]],
