@@ -31,7 +31,8 @@ class ImageRecipe(Document):
     def digest(self, suite: str) -> str:
         """The order of the packages and the words of the description don't matter; the distribution does."""
         text = json.dumps(
-            {"format": FORMAT, "name": self.name, "packages": sorted(set(self.packages)), "suite": suite}, sort_keys=True
+            {"format": FORMAT, "name": self.name, "packages": sorted(set(self.packages)), "suite": suite},
+            sort_keys=True,
         )
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -58,5 +59,7 @@ def read_recipe(name: str, folders: list[Path] | None = None) -> ImageRecipe:
         raise UsageError(f"there is no image '{name}'{nearest(name, sorted(found))}")
     recipe = read_document(found[name], ImageRecipe)
     if recipe.name != name:
-        raise UsageError(f"{found[name]}: name is '{recipe.name}', but the file is called '{name}.yaml'; make them equal")
+        raise UsageError(
+            f"{found[name]}: name is '{recipe.name}', but the file is called '{name}.yaml'; make them equal"
+        )
     return recipe

@@ -10,7 +10,8 @@ from pathlib import Path
 from ale.errors import SandboxUnavailable
 
 _CONFIG_TO_KEEP = re.compile(
-    r"^Acquire::(http|https|ftp|mirror|Retries|ForceIPv4|ForceIPv6|Check-Valid-Until|Check-Date|Languages)\b", re.IGNORECASE
+    r"^Acquire::(http|https|ftp|mirror|Retries|ForceIPv4|ForceIPv6|Check-Valid-Until|Check-Date|Languages)\b",
+    re.IGNORECASE,
 )
 """How the archive is reached: proxies, their exceptions, certificates, and how old its index may be."""
 
@@ -53,6 +54,14 @@ def own_sources(root: Path = Path("/")) -> AptSources:
     return AptSources(suite, "\n\n".join(stanzas), "\n".join(lines), _options())
 
 
+def host_suite(root: Path = Path("/")) -> str:
+    """Code name of this machine's release. Raises SandboxUnavailable when it has none."""
+    suite = _os_release(root / "etc/os-release").get("VERSION_CODENAME", "")
+    if not suite:
+        raise SandboxUnavailable("images are built from Debian or Ubuntu packages; this machine is neither")
+    return suite
+
+
 def _os_release(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
@@ -89,7 +98,9 @@ def _apt(*command: str) -> str:
 def _stanza_is_own(stanza: str, distribution: str, origins: dict[tuple[str, str], str]) -> bool:
     fields = {
         match[1].lower(): match[2].split()
-        for match in re.finditer(r"^([A-Za-z-]+):[ \t]*((?:.|\n[ \t])*)", re.sub(r"(?m)^#.*\n?", "", stanza), re.MULTILINE)
+        for match in re.finditer(
+            r"^([A-Za-z-]+):[ \t]*((?:.|\n[ \t])*)", re.sub(r"(?m)^#.*\n?", "", stanza), re.MULTILINE
+        )
     }
     if "deb" not in fields.get("types", []) or fields.get("enabled", ["yes"])[0].lower() in ("no", "false", "0"):
         return False

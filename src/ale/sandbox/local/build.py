@@ -11,8 +11,8 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -28,36 +28,38 @@ from ale.sandbox.images import ImageRecipe
 from ale.sandbox.local.apt import AptSources, own_sources
 from ale.sandbox.local.idmap import IdRange, find_range
 from ale.sandbox.local.mapped import make_directory, remove_tree, run_mapped, tool, tree_mb
-from ale.sandbox.local.state import State, free_mb, read_json, try_lock, write_json
-from ale.sandbox.protocol import ImageIdentity
-
-Progress = Callable[[str], None]
+from ale.sandbox.local.state import State, free_mb, held, read_json, try_lock, write_json
+from ale.sandbox.protocol import ImageIdentity, Say
 
 EPOCH = 1_767_225_600
 """Every file of an image that the build itself makes has this time (2026-01-01), or the digests of two builds differ."""
 
-SCRATCH_PREFIX = "ale-build-"
+_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name of its own
+
+_STEPS = tuple(f"I: {verb}" for verb in ("running apt-get", "downloading", "extracting", "installing", "creating"))
+"""What of mmdebstrap's own words a person wants to see."""
 
 _EXCLUDE = ("/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/man/*", "/usr/share/lintian/*")
 _INCLUDE = ("/usr/share/doc/*/copyright",)
 
 
-async def build_image(recipe: ImageRecipe, state: State, progress: Progress) -> ImageIdentity:
+async def build_image(recipe: ImageRecipe, state: State, say: Say) -> ImageIdentity:
     """Build an image unless it is there. Raises SandboxUnavailable: one sentence that says what to do."""
     ids = find_range()
     sources = own_sources()
     digest = recipe.digest(sources.suite)
     state.prepare()
-    async with _held(state, f"build-{digest[:16]}", progress):
+    async with held(state, f"build-{digest[:16]}", say):
         if (state.images / digest / "image.json").exists():
             return identity(read_json(state.images / digest / "image.json"))
         _preflight(recipe, state)
         started = time.monotonic()
-        with _scratch(recipe, state) as scratch:
+        clean_scratch(state, ids)
+        with _scratch(recipe, state, ids) as scratch:
             tar = scratch / "rootfs.tar"
-            await _bootstrap(recipe, sources, scratch, tar, progress)
+            await _bootstrap(recipe, sources, scratch, tar, say)
             content = await anyio.to_thread.run_sync(_sha256, tar)
-            progress("unpacking")
+            say("unpacking")
             facts = {
                 "name": recipe.name,
                 "recipe": digest,
@@ -78,7 +80,14 @@ def install_image(state: State, ids: IdRange, facts: dict[str, Any], tar: Any) -
     try:
         make_directory(place / "rootfs", ids)
         # devices can't be made in a user namespace, and the sandbox gets a /dev of its own
-        unpack = [tool("tar"), "--extract", "--preserve-permissions", "--numeric-owner", "--xattrs", "--xattrs-include=*"]
+        unpack = [
+            tool("tar"),
+            "--extract",
+            "--preserve-permissions",
+            "--numeric-owner",
+            "--xattrs",
+            "--xattrs-include=*",
+        ]
         run_mapped([*unpack, "--exclude=./dev/*"], ids, cwd=place / "rootfs", stdin=tar)
         write_json(
             place / "image.json",
@@ -100,7 +109,7 @@ def identity(facts: dict[str, Any]) -> ImageIdentity:
     return ImageIdentity(name=facts["name"], recipe=facts["recipe"], content=facts["content"])
 
 
-async def _bootstrap(recipe: ImageRecipe, sources: AptSources, scratch: Path, tar: Path, progress: Progress) -> None:
+async def _bootstrap(recipe: ImageRecipe, sources: AptSources, scratch: Path, tar: Path, say: Say) -> None:
     entries = [scratch / "own.sources", scratch / "own.list"]
     for path, text in zip(entries, (sources.deb822, sources.one_line), strict=True):
         path.write_text(f"{text}\n" if text else "", encoding="utf-8")
@@ -136,8 +145,8 @@ async def _bootstrap(recipe: ImageRecipe, sources: AptSources, scratch: Path, ta
         async for line in _lines(TextReceiveStream(process.stderr, errors="replace")):
             words.append(line)
             del words[:-200]
-            if line.startswith("I: ") and not line.startswith("I: success"):
-                progress(line.removeprefix("I: ").rstrip(".").replace(str(scratch), "a scratch directory"))
+            if line.startswith(_STEPS):
+                say(line.removeprefix("I: ").rstrip("."))
         await process.wait()
     if process.returncode != 0:
         raise SandboxUnavailable(_why(recipe, sources.suite, words))
@@ -189,44 +198,37 @@ def _preflight(recipe: ImageRecipe, state: State) -> None:
         )
 
 
-class _scratch:  # noqa: N801 - used as a function
+@contextmanager
+def _scratch(recipe: ImageRecipe, state: State, ids: IdRange) -> Iterator[Path]:
     """A directory for the tree and its tar: in memory when that has room (a third of the time), else in the state.
-    It is locked, so that `ale sandbox gc` knows a dead one."""
-
-    def __init__(self, recipe: ImageRecipe, state: State) -> None:
-        memory = Path("/dev/shm")  # noqa: S108 - the directory made in it has a name of its own
-        roomy = memory.is_dir() and free_mb(memory) > 2 * recipe.size_mb + 500
-        usable = roomy and not os.statvfs(memory).f_flag & os.ST_NOEXEC
-        self._parent = memory if usable else state.root
-
-    def __enter__(self) -> Path:
-        self.path = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{os.geteuid()}-", dir=self._parent))
-        self.path.chmod(0o755)  # mmdebstrap's mapped root works in it
-        self._lock = try_lock(self.path / "lock")
-        return self.path
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            remove_tree(self.path, find_range())
-        finally:
-            if self._lock is not None:
-                os.close(self._lock)
-
-
-@asynccontextmanager
-async def _held(state: State, name: str, progress: Progress) -> AsyncIterator[None]:
-    """A lock of the state, waited for without blocking the loop: another process may build for a minute."""
-    path = state.root / f".{name}.lock"
-    waiting = False
-    while (descriptor := try_lock(path)) is None:
-        if not waiting:
-            progress("waiting for another process that builds the same")
-            waiting = True
-        await anyio.sleep(0.2)
+    It is locked, so that another process knows a dead one."""
+    memory_roomy = _MEMORY.is_dir() and free_mb(_MEMORY) > 2 * recipe.size_mb + 500
+    usable = memory_roomy and not os.statvfs(_MEMORY).f_flag & os.ST_NOEXEC
+    path = Path(tempfile.mkdtemp(prefix=_scratch_prefix(), dir=_MEMORY if usable else state.root))
+    path.chmod(0o755)  # mmdebstrap's mapped root works in it
+    lock = try_lock(path / "lock")
     try:
-        yield
+        yield path
     finally:
-        os.close(descriptor)
+        remove_tree(path, ids)
+        if lock is not None:
+            os.close(lock)
+
+
+def clean_scratch(state: State, ids: IdRange) -> list[Path]:
+    """Remove what builds that died left; their paths."""
+    removed = []
+    for path in [path for parent in (_MEMORY, state.root) for path in parent.glob(f"{_scratch_prefix()}*")]:
+        lock = try_lock(path / "lock")
+        if lock is not None:
+            remove_tree(path, ids)
+            os.close(lock)
+            removed.append(path)
+    return removed
+
+
+def _scratch_prefix() -> str:
+    return f"ale-build-{os.geteuid()}-"
 
 
 @asynccontextmanager
@@ -264,7 +266,9 @@ def _installed(status: Path) -> dict[str, str]:
     """Package → version, from dpkg's own list."""
     installed = {}
     for paragraph in status.read_text(encoding="utf-8", errors="replace").split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if re.match(r"(Package|Version|Status): ", line))
+        fields = dict(
+            line.split(": ", 1) for line in paragraph.splitlines() if re.match(r"(Package|Version|Status): ", line)
+        )
         if fields.get("Status", "").endswith(" installed"):
             installed[fields["Package"]] = fields["Version"]
     return installed

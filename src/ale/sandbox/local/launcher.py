@@ -13,8 +13,9 @@ PLAN is JSON:
     seccomp   hex of a filter; the program finds its descriptor as `@seccomp`
     argv, env, cwd   the program
 
-Layers are opened before the namespaces are entered and mounted as /proc/self/fd/N: the mapped root needs no permission
-on any directory above them, and no path of the host shows in the sandbox's /proc/mounts.
+Layers are opened in the new mount namespace (an overlay takes them from no other) but still as the user who owns them,
+and mounted as /proc/self/fd/N: the mapped root needs no permission on any directory above them, and no path of the host
+shows in the sandbox's /proc/mounts.
 """
 
 import ctypes
@@ -32,17 +33,18 @@ _FIRST_FREE = 64  # descriptors below are for the program
 def main() -> None:
     plan = json.loads(sys.argv[1])
     sync = _lift(plan["sync"])
-    step = "opening the layers"
+    step = "taking over descriptors"
     try:
         os.umask(0o022)
         kept = {name: _lift(descriptor) for name, descriptor in plan["keep"].items()}
-        fixed = {int(number): _lift(descriptor) for descriptor, number in plan["install"].items()}
+        fixed = {number: _lift(int(descriptor)) for descriptor, number in plan["install"].items()}
+        libc = ctypes.CDLL(None, use_errno=True)
+        step = "entering a user namespace"
+        _check(libc.unshare(_CLONE_NEWUSER | (_CLONE_NEWNS if plan["lower"] else 0)))
+        step = "opening the layers"
         lower = [_directory(path) for path in plan["lower"]]
         disk = _directory(plan["disk"]) if lower else None
         cwd = _directory(plan["cwd"] or "/")
-        libc = ctypes.CDLL(None, use_errno=True)
-        step = "entering a user namespace"
-        _check(libc.unshare(_CLONE_NEWUSER | (_CLONE_NEWNS if lower else 0)))
         os.write(sync, b"U")
         if os.read(sync, 1) != b"G":
             os._exit(1)  # the parent is gone
@@ -71,7 +73,10 @@ def main() -> None:
 
 
 def _lift(descriptor: int) -> int:
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+    """Move it out of the way. The old one is closed, or the program would inherit it and no end be seen by the parent."""
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE)
+    os.close(descriptor)
+    return high
 
 
 def _directory(path: str) -> int:

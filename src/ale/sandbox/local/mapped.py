@@ -1,4 +1,4 @@
-"""Files of the host that belong to mapped ids: made, measured and removed by the host's own tools as the mapped root."""
+"""Files of the host that belong to mapped ids: made, measured and removed by the host's tools as the mapped root."""
 
 from __future__ import annotations
 

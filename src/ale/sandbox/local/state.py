@@ -14,13 +14,16 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from ale.errors import SandboxUnavailable
+from ale.sandbox.protocol import Say
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,22 @@ class State:
         return free_mb(self.root)
 
 
+@asynccontextmanager
+async def held(state: State, name: str, say: Say) -> AsyncIterator[None]:
+    """A lock of the state, waited for without blocking the loop: another process may build for a minute."""
+    path = state.root / f".{name}.lock"
+    waiting = False
+    while (descriptor := try_lock(path)) is None:
+        if not waiting:
+            say("waiting for another process that builds the same")
+            waiting = True
+        await anyio.sleep(0.2)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def free_mb(path: Path) -> int:
     return shutil.disk_usage(path).free // 2**20
 
@@ -107,5 +126,5 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     data = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(data, dict):
-        raise ValueError(f"{path} is no JSON object")
+        raise ValueError(f"{path} is no JSON object")  # noqa: TRY004 - what is wrong is the file
     return data

@@ -1,0 +1,131 @@
+"""Processes of a sandbox as the host sees them. A pid alone names nobody for long; with its start time it does."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """start: ticks since the boot at which the process began, field 22 of its `stat`."""
+
+    pid: int
+    start: int
+    boot: str
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessId | None:
+        start = _start_time(pid)
+        return None if start is None else cls(pid, start, boot_id())
+
+    def open(self) -> int | None:
+        """A pidfd, or None when the process has ended."""
+        if self.boot != boot_id():
+            return None
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return None
+        if _start_time(self.pid) != self.start:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    def alive(self) -> bool:
+        descriptor = self.open()
+        if descriptor is None:
+            return False
+        try:
+            return not has_ended(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def boot_id() -> str:
+    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def has_ended(pidfd: int) -> bool:
+    poll = select.poll()  # select() would stop at descriptor 1024
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def kill(pidfd: int) -> None:
+    try:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+async def wait_ended(pidfd: int, seconds: float) -> bool:
+    """Whether the process ended in time. For the first process of a pid namespace the kernel reports the end only
+    when no process of the namespace is left."""
+    with anyio.move_on_after(seconds):
+        await anyio.wait_readable(pidfd)
+        return True
+    return has_ended(pidfd)
+
+
+def wait_ended_blocking(pidfd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(int(seconds * 1000)))
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in (_PROC / f"{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def running_as(uid: int, init: int) -> list[str]:
+    """`pid name` of each live process with this host uid in the pid namespace whose first process is `init`.
+
+    Raises PermissionError when a candidate's namespace can't be seen, ProcessLookupError when init has ended.
+    """
+    try:
+        wanted = os.stat(_PROC / f"{init}/ns/pid").st_ino
+    except FileNotFoundError:
+        raise ProcessLookupError(init) from None
+    found = []
+    for pid, name, state, uids in _all():
+        if uid not in uids or state in "ZX":
+            continue
+        try:
+            if os.stat(_PROC / f"{pid}/ns/pid").st_ino == wanted:
+                found.append(f"{pid} {name}")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def _all() -> Iterator[tuple[int, str, str, set[int]]]:
+    for name in os.listdir(_PROC):
+        if not name.isdigit():
+            continue
+        try:
+            text = (_PROC / name / "status").read_text(encoding="utf-8", errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+        uids = {int(word) for word in fields.get("Uid", "").split()}
+        yield int(name), fields.get("Name", ""), fields.get("State", "?")[:1], uids
+
+
+def _start_time(pid: int) -> int | None:
+    try:
+        text = (_PROC / f"{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(text.rpartition(")")[2].split()[19])
