@@ -79,11 +79,13 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True)
 class _Keyed:
-    """Rows by key. extra: rows whose key was there before. columns: wanted name → position, for those that exist."""
+    """Rows by key. extra: line and label of rows whose key was there before. columns: wanted name → position, for those
+    that exist. labels: keys as they are written in the file."""
 
     rows: Mapping[Key, tuple[int, tuple[Cell, ...]]]
-    extra: tuple[tuple[int, Key], ...]
+    extra: tuple[tuple[int, str], ...]
     columns: Mapping[str, int]
+    labels: Mapping[Key, str]
 
 
 def compare_tables(
@@ -120,7 +122,7 @@ def _expected(path: Path, keys: Sequence[Field], fields: Sequence[Field], sheet:
         raise GraderError(f"the reference table {path} can't be used: {error}") from None
     missing = [field.column for field in fields if field.column not in keyed.columns]
     if missing or keyed.extra:
-        problem = f"lacks {', '.join(missing)}" if missing else f"has the key {_shown(keyed.extra[0][1])} twice"
+        problem = f"lacks {', '.join(missing)}" if missing else f"has the key {keyed.extra[0][1]} twice"
         raise GraderError(f"the reference table {path} {problem}")
     return keyed
 
@@ -138,14 +140,17 @@ def _keyed(rows: Rows, keys: Sequence[Field], fields: Sequence[Field], name: str
         header = ", ".join(text(cell, exact=True) for cell in rows.cells[0][1][:12])[:200]
         raise TableError(f"{name} has no column {' or '.join(missing)}; its first row is: {header}")
     keyed: dict[Key, tuple[int, tuple[Cell, ...]]] = {}
-    extra: list[tuple[int, Key]] = []
+    extra: list[tuple[int, str]] = []
+    labels: dict[Key, str] = {}
     for line, cells in rows.cells[best + 1 :]:
         identity = tuple(field.value(_at(cells, columns[field.column])) for field in keys)
+        label = "/".join(_brief(text(_at(cells, columns[field.column]), exact=True)) or "(empty)" for field in keys)
         if identity in keyed:
-            extra.append((line, identity))
+            extra.append((line, label))
         else:
             keyed[identity] = (line, cells)
-    return _Keyed(keyed, tuple(extra), columns)
+            labels[identity] = label
+    return _Keyed(keyed, tuple(extra), columns, labels)
 
 
 def _positions(cells: Sequence[Cell], wanted: Sequence[Field]) -> dict[str, int]:
@@ -164,17 +169,17 @@ def _title(name: str) -> str:
 
 
 def _compare(given: _Keyed, wanted: _Keyed, fields: Sequence[Field], rows: Rows, name: str) -> Score:
-    missing = [identity for identity in wanted.rows if identity not in given.rows]
-    unknown = [(line, identity) for identity, (line, _) in given.rows.items() if identity not in wanted.rows]
-    surplus = [*unknown, *given.extra]
+    missing = [wanted.labels[identity] for identity in wanted.rows if identity not in given.rows]
+    unknown = [(line, given.labels[key]) for key, (line, _) in given.rows.items() if key not in wanted.rows]
+    surplus = sorted([*unknown, *given.extra])
     whole = len(wanted.rows) + len(surplus)
     parts = {field.column: (field.weight, _column(field, given, wanted, whole, name)) for field in fields}
     total = weighted(parts)
     sentences = [f"{len(wanted.rows) - len(missing)} of {len(wanted.rows)} expected rows are in {name}"]
     if missing:
-        sentences.append(f"missing: {_some([_shown(identity) for identity in missing])}")
+        sentences.append(f"missing: {_some(missing)}")
     if surplus:
-        sentences.append(f"not expected: {_some([f'{_shown(identity)} (row {line})' for line, identity in surplus])}")
+        sentences.append(f"not expected: {_some([f'{label} (row {line})' for line, label in surplus])}")
     if rows.unsaved:
         sentences.append(f"formulas without a calculated value count as empty: {_some(list(rows.unsaved))}")
     if rows.note:
@@ -199,7 +204,9 @@ def _column(field: Field, given: _Keyed, wanted: _Keyed, whole: int, name: str) 
         if field.equal(found, expected):
             right += 1
         else:
-            mistakes.append(_mistake(field, identity, line=line, cell=cell, found=found, expected=expected))
+            mistakes.append(
+                _mistake(field, wanted.labels[identity], line=line, cell=cell, found=found, expected=expected)
+            )
     sentence = f"{field.column}: {right} of {whole} right"
     if mistakes:
         sentence += "; " + _some([mistake["sentence"] for mistake in mistakes], "; ")
@@ -207,26 +214,22 @@ def _column(field: Field, given: _Keyed, wanted: _Keyed, whole: int, name: str) 
     return Score(right / whole if whole else 1.0, details={"mistakes": recorded, "of": whole}, sentence=sentence)
 
 
-def _mistake(field: Field, identity: Key, *, line: int, cell: Cell, found: object, expected: object) -> dict[str, Any]:
+def _mistake(field: Field, label: str, *, line: int, cell: Cell, found: object, expected: object) -> dict[str, Any]:
     tolerance = field.tolerance(expected)
     shown = "nothing" if found is None else _brief(text(cell, exact=True))
     within = f" ± {tolerance.normalize():f}" if tolerance else ""
     wanted = "nothing" if expected is None else _brief(expected)
     return {
-        "where": {"key": _shown(identity), "row": line, "column": field.column},
+        "where": {"key": label, "row": line, "column": field.column},
         "found": shown,
         "expected": wanted,
         "tolerance": float(tolerance),
-        "sentence": f"{_shown(identity)} (row {line}): found {shown}, expected {wanted}{within}",
+        "sentence": f"{label} (row {line}): found {shown}, expected {wanted}{within}",
     }
 
 
 def _at(cells: Sequence[Cell], position: int) -> Cell:
     return cells[position] if position < len(cells) else None
-
-
-def _shown(identity: Key) -> str:
-    return "/".join("(empty)" if value is None else _brief(value) for value in identity)
 
 
 def _brief(value: object) -> str:

@@ -25,8 +25,9 @@ You find in {input}:
 - nightly.log: what last night's run left.
 - sample/: one day's input files to try it with.
 
-Deliver the repaired program in {output}/pipeline, with {output}/pipeline/run.py started in the same way. Deliver all
-files that it needs. It must use nothing but Python's standard library, and finish in 20 seconds on a few thousand lines.
+Deliver the repaired program in {output}/pipeline, with {output}/pipeline/run.py started in the same way. Deliver
+all files that it needs. It must use nothing but Python's standard library, and finish in 20 seconds on a few
+thousand lines.
 
 The program will be judged by running it on other input files of the same kind, without network, and by comparing each
 field of its output files with what SPEC.md asks for.
