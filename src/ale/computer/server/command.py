@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import select
-import socket
 import struct
 import termios
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .state import State
 
 _READ = 256 * 1024
-_STDIN_AHEAD = 2**20
+_STDIN_AHEAD = 64 * 2**20
 """Bytes of stdin kept for a program that reads slowly; beyond that the client waits."""
 
 
@@ -31,8 +30,9 @@ def exec_command(request: Request, user: str, state: State) -> None:
     spec = read_spec(request, reader)
     program = parse_program(spec, user, state)
     terminal = spec.get("terminal")
-    run = Run(request, reader, program, state, _seconds(spec), _window(terminal) if terminal else None)
+    run = Run(request, reader, program, state, seconds(spec), _window(terminal) if terminal else None)
     run.stream()
+    run.send_exit()
     request.end_stream()
 
 
@@ -51,7 +51,7 @@ def read_spec(request: Request, reader: frames.Frames) -> dict[str, object]:
     return spec
 
 
-def _seconds(spec: dict[str, object]) -> float | None:
+def seconds(spec: dict[str, object]) -> float | None:
     value = spec.get("timeout")
     if value is None:
         return None
@@ -85,6 +85,7 @@ class Run:
         self._reader = reader
         self._pending = bytearray()
         self._terminal = window is not None
+        self._stdin_ended = False
         self.ending: dict[str, object] = {}
         if window is None:
             self._open_pipes(program, state, seconds)
@@ -129,6 +130,8 @@ class Run:
                 self._drain(fd)
         finally:
             self._close()
+
+    def send_exit(self) -> None:
         self._send(frames.EXIT, json.dumps(self.ending).encode())
 
     def _carry(self) -> None:
@@ -168,6 +171,7 @@ class Run:
         while frame := self._reader.next():
             kind, payload = frame
             if kind == frames.STDIN:
+                self._stdin_ended = self._stdin_ended or not payload
                 if self._stdin >= 0:
                     self._pending += payload
             elif kind == frames.KILL:
@@ -189,7 +193,8 @@ class Run:
                 self._close_stdin()
                 return
             del self._pending[:count]
-        if not self._pending and self._request.body.done and not self._terminal:
+        ended = self._stdin_ended or self._request.body.done
+        if ended and not self._pending and not self._terminal:
             self._close_stdin()
 
     def _close_stdin(self) -> None:
@@ -226,7 +231,7 @@ class Run:
             self._lines += data
         line, _, self._lines = self._lines.partition(b"\n")
         message = json.loads(line)
-        assert isinstance(message, dict)  # noqa: S101 - our own process wrote it
+        assert isinstance(message, dict)
         return message
 
     def _finish(self, ended: dict[str, object]) -> None:

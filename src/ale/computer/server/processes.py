@@ -151,7 +151,7 @@ def status(pid: int) -> dict[bytes, bytes]:
             text = file.read()
     except (FileNotFoundError, ProcessLookupError):
         return {}
-    return dict(line.split(b":", 1) for line in text.split(b"\n") if b":" in line)  # type: ignore[misc]
+    return dict(line.split(b":", 1) for line in text.split(b"\n") if b":" in line)
 
 
 def _dead(pid: int, fields: dict[bytes, bytes]) -> bool:
