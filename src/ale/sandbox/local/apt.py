@@ -34,22 +34,22 @@ def own_sources(root: Path = Path("/")) -> AptSources:
     release = _os_release(root / "etc/os-release")
     suite, distribution = release.get("VERSION_CODENAME", ""), release.get("ID", "")
     origins = _known_origins()
-    stanzas: list[str] = []
-    lines: list[str] = []
-    for path in sorted((root / "etc/apt/sources.list.d").glob("*.sources")):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        for stanza in re.split(r"\n[ \t]*\n", text):
-            if _stanza_is_own(stanza, distribution, origins):
-                stanzas.append(stanza.strip("\n"))
-    for path in (root / "etc/apt/sources.list", *sorted((root / "etc/apt/sources.list.d").glob("*.list"))):
-        if path.is_file():
-            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-                if _line_is_own(line, distribution, origins):
-                    lines.append(line.strip())
+    stanzas = [
+        stanza.strip("\n")
+        for text in _texts(sorted((root / "etc/apt/sources.list.d").glob("*.sources")))
+        for stanza in re.split(r"\n[ \t]*\n", text)
+        if _stanza_is_own(stanza, distribution, origins)
+    ]
+    lines = [
+        line.strip()
+        for text in _texts([root / "etc/apt/sources.list", *sorted((root / "etc/apt/sources.list.d").glob("*.list"))])
+        for line in text.splitlines()
+        if _line_is_own(line, distribution, origins)
+    ]
     if not suite or not (stanzas or lines):
         raise SandboxUnavailable(
-            "images are built from Debian or Ubuntu packages, but this machine's apt sources name no archive of its own "
-            "distribution; build on such a machine"
+            "images are built from Debian or Ubuntu packages, but this machine's apt sources name no archive of its "
+            "own distribution; build on such a machine"
         )
     return AptSources(suite, "\n\n".join(stanzas), "\n".join(lines), _options())
 
@@ -60,6 +60,10 @@ def host_suite(root: Path = Path("/")) -> str:
     if not suite:
         raise SandboxUnavailable("images are built from Debian or Ubuntu packages; this machine is neither")
     return suite
+
+
+def _texts(paths: list[Path]) -> list[str]:
+    return [path.read_text(encoding="utf-8", errors="replace") for path in paths if path.is_file()]
 
 
 def _os_release(path: Path) -> dict[str, str]:

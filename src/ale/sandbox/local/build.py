@@ -32,7 +32,7 @@ from ale.sandbox.local.state import State, free_mb, held, read_json, try_lock, w
 from ale.sandbox.protocol import ImageIdentity, Say
 
 EPOCH = 1_767_225_600
-"""Every file of an image that the build itself makes has this time (2026-01-01), or the digests of two builds differ."""
+"""Every file that the build itself makes has this time (2026-01-01), or the digests of two builds would differ."""
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it has a name of its own
 
@@ -159,7 +159,7 @@ def _finish(recipe: ImageRecipe) -> str:
     directories = " ".join(f'"$1"{path}' for path in (INPUT, SOFTWARE, OUTPUT, "/opt/harness"))
     return f"""set -e
 chroot "$1" groupadd --gid {display} display
-chroot "$1" useradd --uid {display} --gid {display} --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin display
+chroot "$1" useradd --uid {display} --gid {display} -M --home-dir /nonexistent --shell /usr/sbin/nologin display
 chroot "$1" groupadd --gid {agent} agent
 chroot "$1" useradd --uid {agent} --gid {agent} --create-home --home-dir {AGENT_HOME} --shell /bin/bash agent
 mkdir -p {directories}

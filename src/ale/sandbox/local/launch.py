@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ale.errors import SandboxUnavailable
+from ale.sandbox.local import userns
 from ale.sandbox.local.idmap import IdRange
 
 START_BOUND = 60.0
@@ -123,5 +124,5 @@ def _hand_over(
 
 def _sentence(words: bytes) -> str:
     text = words.decode("utf-8", errors="replace") or "its launcher ended without a word"
-    mend = "; `ale doctor` says what is missing" if "namespace" in text or "overlay" in text else ""
-    return f"no sandbox could be made: {text}{mend}"
+    mend = userns.forbidden() or "`ale doctor` says what is missing"
+    return f"no sandbox could be made: {text}; {mend}"

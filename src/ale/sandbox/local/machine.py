@@ -45,7 +45,11 @@ class Started:
 def listen(path: Path) -> socket.socket:
     """The control socket: made here and handed in, so that nothing inside can replace it."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(path))
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        listener.bind(f"/proc/self/fd/{folder}/{path.name}")  # sockaddr_un holds 108 bytes, paths are longer
+    finally:
+        os.close(folder)
     path.chmod(0o600)
     listener.listen(256)
     return listener
@@ -73,7 +77,7 @@ def start(
                 keep={"info": info_writer},
                 install={control.fileno(): 3},
             )
-            process = launch(program, ids, stdin=theirs, stdout=out, stderr=out, before_start=before_start)
+            process = launch(program, ids, stdin=theirs.fileno(), stdout=out, stderr=out, before_start=before_start)
         os.close(info_writer)
         info_writer = -1
         init = _read_info(info_reader)

@@ -95,7 +95,7 @@ def running_as(uid: int, init: int) -> list[str]:
     Raises PermissionError when a candidate's namespace can't be seen, ProcessLookupError when init has ended.
     """
     try:
-        wanted = os.stat(_PROC / f"{init}/ns/pid").st_ino
+        wanted = (_PROC / f"{init}/ns/pid").stat().st_ino
     except FileNotFoundError:
         raise ProcessLookupError(init) from None
     found = []
@@ -103,7 +103,7 @@ def running_as(uid: int, init: int) -> list[str]:
         if uid not in uids or state in "ZX":
             continue
         try:
-            if os.stat(_PROC / f"{pid}/ns/pid").st_ino == wanted:
+            if (_PROC / f"{pid}/ns/pid").stat().st_ino == wanted:
                 found.append(f"{pid} {name}")
         except (FileNotFoundError, ProcessLookupError):
             continue
@@ -111,7 +111,8 @@ def running_as(uid: int, init: int) -> list[str]:
 
 
 def _all() -> Iterator[tuple[int, str, str, set[int]]]:
-    for name in os.listdir(_PROC):
+    for entry in _PROC.iterdir():
+        name = entry.name
         if not name.isdigit():
             continue
         try:

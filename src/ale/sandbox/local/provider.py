@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import anyio
 
@@ -18,16 +17,17 @@ from ale.sandbox.images import read_recipe
 from ale.sandbox.layers import LayerIdentity, LayerRecipe
 from ale.sandbox.local import cgroups, machine
 from ale.sandbox.local.apt import host_suite
-from ale.sandbox.local.build import build_image, clean_scratch, identity
+from ale.sandbox.local.build import build_image, identity
 from ale.sandbox.local.disk import DiskWatch
 from ale.sandbox.local.idmap import IdRange, find_range
 from ale.sandbox.local.launch import Overlay
 from ale.sandbox.local.layers import Layers
-from ale.sandbox.local.mapped import remove_tree, tree_mb
-from ale.sandbox.local.record import Record, Shelf, stop
+from ale.sandbox.local.mapped import tree_mb
+from ale.sandbox.local.record import Record, Shelf
+from ale.sandbox.local.removal import Removal
 from ale.sandbox.local.sandbox import Grip, LocalSandbox, Surroundings
 from ale.sandbox.local.spawner import Spawner
-from ale.sandbox.local.state import State, read_json, try_lock
+from ale.sandbox.local.state import State, read_json
 from ale.sandbox.protocol import ImageIdentity, Sandbox, SandboxInfo, SandboxSpec, Say, Strength
 
 
@@ -49,8 +49,8 @@ class LocalProvider:
         ids = find_range()
         if facts["ids"] != {"uid": ids.uid, "gid": ids.gid}:
             raise SandboxUnavailable(
-                f"image '{name}' was unpacked for the ids from {facts['ids']['uid']}, but this user's begin at {ids.uid}; "
-                f"remove {facts_path.parent} and build it again: ale sandbox build {name}"
+                f"image '{name}' was unpacked for the ids from {facts['ids']['uid']}, but this user's begin at "
+                f"{ids.uid}; remove {facts_path.parent} and build it again: ale sandbox build {name}"
             )
         return identity(facts)
 
@@ -81,19 +81,20 @@ class LocalProvider:
         known = self._prepared()
         record = self._find(known, sandbox)
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._stop_and_remove, known, record)
+            await anyio.to_thread.run_sync(known.removal.stop_and_remove, record)
 
     async def sweep(self) -> Sequence[str]:
         known = self._prepared()
         with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(self._sweep, known)
+            removed = await anyio.to_thread.run_sync(known.removal.sweep)
+        return removed
 
     async def collect_garbage(self) -> Sequence[str]:
         """What `sweep` removes, and what builds that died left behind; a line for each."""
         known = self._prepared()
         removed = [f"sandbox {name}" for name in await self.sweep()]
         with anyio.CancelScope(shield=True):
-            removed += await anyio.to_thread.run_sync(self._remove_dead_builds, known)
+            removed += await anyio.to_thread.run_sync(known.removal.dead_builds)
         return removed
 
     # making
@@ -132,84 +133,25 @@ class LocalProvider:
             door = await machine.greet(started, _start_message(record), folder / "log")
             session = await connect(known.shelf.endpoint(record))
         except BaseException as error:
+            words = machine.last_words(folder / "log")
             with anyio.CancelScope(shield=True):
                 if door is not None:
                     door.close()
-                await anyio.to_thread.run_sync(self._stop_and_remove, known, record)
+                await anyio.to_thread.run_sync(known.removal.stop_and_remove, record)
                 if process is not None:
                     await anyio.to_thread.run_sync(process.wait)
                 os.close(lock)
             if isinstance(error, SandboxLost):
-                raise SandboxUnavailable(f"a sandbox ended while it started: {error.evidence}") from error
+                raise SandboxUnavailable(f"a sandbox ended while it started: {error.evidence}; {words}") from error
             raise
         known.watch.add(record)
         return LocalSandbox(record, session, self._surroundings(known), Grip(lock, process, door))
 
+    async def _release(self, record: Record) -> None:
+        await anyio.to_thread.run_sync(self._prepared().removal.remove, record)
+
     async def _fork(self, ancestor: Record, spec: SandboxSpec) -> Sandbox:
         return await self._start(replace(spec, image=ancestor.image.name), ancestor.image, inherited=ancestor.disks)
-
-    # removing
-
-    async def _release(self, record: Record) -> None:
-        await anyio.to_thread.run_sync(self._remove, self._prepared(), record)
-
-    def _stop_and_remove(self, known: _Known, record: Record) -> None:
-        if not stop(record):
-            raise SandboxUnavailable(f"sandbox {record.id} can't be stopped: its processes ignore SIGKILL")
-        self._remove(known, record)
-
-    def _remove(self, known: _Known, record: Record) -> None:
-        """Of a machine that was stopped. Its disk stays while a fork of it lives."""
-        known.watch.forget(record.id)
-        cgroups.remove(tuple(Path(path) for path in record.cgroups))
-        remove_tree(known.shelf.folder(record.id), known.ids)
-        self._remove_disks(known)
-
-    def _remove_disks(self, known: _Known) -> list[str]:
-        with self._state.locked():
-            unused = known.shelf.unused_disks()
-            # taken out of sight under the lock, since removing a large tree takes seconds
-            doomed = [path.rename(path.with_name(f".{path.name}")) if path.name[0] != "." else path for path in unused]
-        for path in doomed:
-            remove_tree(path, known.ids)
-        return [path.name.lstrip(".") for path in doomed]
-
-    def _sweep(self, known: _Known) -> list[str]:
-        removed = []
-        with self._state.locked():
-            folders = [path for path in sorted(self._state.sandboxes.iterdir()) if path.is_dir()]
-        for folder in folders:
-            record = known.shelf.read(folder.name)
-            if record is not None and record.spec.keep:
-                continue
-            with self._state.locked():
-                lock = try_lock(folder / "lock") if folder.exists() else None
-            if lock is None:
-                continue  # its maker lives, or it is gone
-            try:
-                if record is None:
-                    remove_tree(folder, known.ids)
-                else:
-                    self._stop_and_remove(known, record)
-                removed.append(folder.name)
-            finally:
-                os.close(lock)
-        self._remove_disks(known)
-        return removed
-
-    def _remove_dead_builds(self, known: _Known) -> list[str]:
-        removed = [f"scratch directory {path}" for path in clean_scratch(self._state, known.ids)]
-        for folder, lock_name in ((self._state.images, "build"), (self._state.layers, "layer")):
-            for place in sorted(folder.glob(".build-*")):
-                lock = try_lock(self._state.root / f".{lock_name}-{place.name.removeprefix('.build-')}.lock")
-                if lock is None:
-                    continue
-                try:
-                    remove_tree(place, known.ids)
-                    removed.append(f"unfinished build {place}")
-                finally:
-                    os.close(lock)
-        return removed
 
     # knowing
 
@@ -220,13 +162,15 @@ class LocalProvider:
             self._state.prepare()
             shelf = Shelf(self._state)
             hierarchy = cgroups.find_hierarchy()
+            watch = DiskWatch(self._state, shelf, ids)
             self._known = _Known(
                 ids=ids,
                 shelf=shelf,
                 layers=Layers(self._state, ids),
                 hierarchy=hierarchy,
                 strength=strength(hierarchy, ids),
-                watch=DiskWatch(self._state, shelf, ids),
+                watch=watch,
+                removal=Removal(self._state, shelf, ids, watch),
                 spawner=Spawner(),
             )
         return self._known
@@ -262,6 +206,7 @@ class _Known:
     hierarchy: cgroups.Hierarchy
     strength: Strength
     watch: DiskWatch
+    removal: Removal
     spawner: Spawner
 
 

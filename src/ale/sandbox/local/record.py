@@ -10,14 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ale.computer.endpoint import Endpoint
-from ale.errors import SandboxUnavailable
 from ale.sandbox.local import processes
 from ale.sandbox.local.processes import ProcessId
 from ale.sandbox.local.state import State, read_json, try_lock, write_json
 from ale.sandbox.protocol import ImageIdentity, SandboxInfo, SandboxSpec, Screen, Size
-
-_SOCKET_PATH_LIMIT = 107
-"""sockaddr_un.sun_path holds 108 bytes with its end."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +83,6 @@ class Shelf:
             disks=(name, *inherited),
         )
         folder = self.folder(name)
-        if len(os.fsencode(folder / "control.sock")) > _SOCKET_PATH_LIMIT:
-            raise SandboxUnavailable(
-                f"{self._state.root} is too long a path for the sandboxes' sockets; set ALE_HOME to a shorter one"
-            )
         with self._state.locked():
             folder.mkdir(mode=0o700)
             lock = try_lock(folder / "lock")

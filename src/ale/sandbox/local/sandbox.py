@@ -12,11 +12,11 @@ from pathlib import Path
 
 import anyio
 
-from ale.computer.client import ServerSession
+from ale.computer.client import MachineSession
 from ale.computer.endpoint import Endpoint
 from ale.computer.paths import User
 from ale.computer.session import Session
-from ale.errors import SandboxLost, SandboxUnavailable
+from ale.errors import InfrastructureError, SandboxUnavailable
 from ale.sandbox.local import cgroups, processes
 from ale.sandbox.local.machine import last_words
 from ale.sandbox.local.record import Record, Shelf, stop
@@ -51,7 +51,7 @@ class Surroundings:
 
 
 class LocalSandbox:
-    def __init__(self, record: Record, session: ServerSession, around: Surroundings, grip: Grip | None = None) -> None:
+    def __init__(self, record: Record, session: MachineSession, around: Surroundings, grip: Grip | None = None) -> None:
         self._record = record
         self._session = session
         self._around = around
@@ -90,7 +90,7 @@ class LocalSandbox:
         with anyio.move_on_after(ANSWER_BOUND):
             try:
                 await self._session.status()
-            except (SandboxLost, OSError):
+            except InfrastructureError:
                 return False
             return True
         return False
@@ -127,12 +127,11 @@ class LocalSandbox:
         left: list[str] = []
         with anyio.move_on_after(FREEZE_BOUND) as scope:
             try:
-                answer = await self._session.freeze()
-                killed, left = list(answer["killed"]), list(answer["left"])
-            except (SandboxLost, OSError) as error:
-                left = [f"unknown ({error})"]
+                killed = list((await self._session.freeze()).killed)
+            except InfrastructureError as error:
+                left = [str(error)]
         if scope.cancelled_caught:
-            left = [f"unknown (no answer in {FREEZE_BOUND:g} s)"]
+            left = [f"its server gave no answer in {FREEZE_BOUND:g} s"]
         checked = ["guest"]
         if not left:
             try:
@@ -142,7 +141,7 @@ class LocalSandbox:
                 return tuple(killed), tuple(checked)
         if left:
             await self._stop()
-            return (*killed, f"everything (left over: {', '.join(left[:20])})"), ("host",)
+            return (*killed, f"everything ({', '.join(left[:20])})"), ("host",)
         return tuple(killed), tuple(checked)
 
     async def _survivors(self) -> list[str]:

@@ -21,5 +21,4 @@ class Spawner:
     async def run(self, call: Callable[[], T]) -> T:
         """Not interrupted by a cancellation: what was started is always handed back."""
         future = self._thread.submit(call)
-        with anyio.CancelScope(shield=True):
-            return await anyio.to_thread.run_sync(future.result)
+        return await anyio.to_thread.run_sync(future.result)  # which anyio does not abandon
