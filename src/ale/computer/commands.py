@@ -54,6 +54,7 @@ class RunningCommand:
         self._deadline = deadline
         self._frames = frames.Frames()
         self.stdin_sent = anyio.Event()
+        self.finished = False
         self.ending: CommandExit | None = None
         self.cause = ""
 
@@ -106,6 +107,7 @@ class RunningCommand:
         await self._connection.end_chunks()
         if await self.next_frame() is not None:
             raise WireError("frames after a command's end")
+        self.finished = True
 
     async def kill(self) -> None:
         """End the tree and wait until it is reported dead; failing that, close the connection, which ends it too."""
@@ -170,7 +172,7 @@ async def running(
             finally:
                 if command.ending is None and connection.usable:
                     await command.kill()
-        if connection.usable and connection.busy:
+        if connection.usable and not command.finished:
             await command.finish()
 
 

@@ -72,7 +72,7 @@ def _answer(request: Request, state: State) -> bool:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: each failure becomes a typed answer
         status, body = describe(error)
-        if body["error"]["type"] == "internal":  # type: ignore[index]
+        if request.streaming or body["error"]["type"] == "internal":  # type: ignore[index]
             import traceback
 
             traceback.print_exc()
