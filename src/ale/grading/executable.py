@@ -1,7 +1,7 @@
 """Grade a delivered program by what it does on cases that the agent has never seen.
 
-The program runs in the grading machine as the agent's user, through `Session.run_delivered`: it sees its own files and the
-input of the one case, and nothing else of the task. What it leaves is judged on the host.
+The program runs in the grading machine as the agent's user, through `Session.run_delivered`: it sees its own files and
+the input of the one case, and nothing else of the task. What it leaves is judged on the host.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ async def run_cases(
 ) -> Score:
     """The mean of the judge's scores over the cases by weight; a case whose run fails is 0 and says how.
 
-    program: name in the program's directory → path in the machine, of a file or directory. Raises GraderError when there
-    are no cases or one's input is missing.
+    program: name in the program's directory → path in the machine, of a file or directory. Raises GraderError when
+    there are no cases or one's input is missing.
     """
     if not cases:
         raise GraderError("there are no cases to run the delivered program on")

@@ -147,7 +147,7 @@ async def _send_job(process: Process, job: Job, bounds: Bounds) -> None:
         "missing": dict(job.missing),
         "memory_mb": bounds.memory_mb,
     }
-    assert process.stdin is not None  # noqa: S101 - a pipe by construction
+    assert process.stdin is not None
     try:
         await process.stdin.send(json.dumps(message).encode())
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -156,7 +156,7 @@ async def _send_job(process: Process, job: Job, bounds: Bounds) -> None:
 
 
 async def _keep(stream: ByteReceiveStream | None, path: Path) -> None:
-    assert stream is not None  # noqa: S101 - a pipe by construction
+    assert stream is not None
     kept = dropped = 0
     with path.open("wb") as file:
         async for chunk in stream:
