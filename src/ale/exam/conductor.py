@@ -66,14 +66,18 @@ async def _carry_out_run(plan: Plan, run: RunPlan, tools: Tools, finished: Finis
         if not mine:
             say(f"{run.title} is being carried out by another process")
             return
-        for repeats in itertools.count():
-            tries = set_aside(run.folder)
-            result = await examine(
-                run, plan.card(run), plan.harnesses[run.agent.harness], tools, tries=tries + 1, finished=finished
-            )
-            if repeats >= _repeats_allowed(result, plan.experiment):
-                return
-            await anyio.sleep(min(2.0**repeats, 60.0))  # back-off: what failed may need a moment
+        last: list[RunResult] = []
+        try:
+            for repeats in itertools.count():
+                tries = set_aside(run.folder)
+                harness = plan.harnesses[run.agent.harness]
+                await examine(run, plan.card(run), harness, tools, tries=tries + 1, recorded=last.append)
+                if repeats >= _repeats_allowed(last[-1], plan.experiment):
+                    return
+                await anyio.sleep(min(2.0**repeats, 60.0))  # back-off: what failed may need a moment
+        finally:
+            if last:
+                finished(last[-1])
 
 
 def _repeats_allowed(result: RunResult, experiment: Experiment) -> int:

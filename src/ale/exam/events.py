@@ -72,7 +72,7 @@ class EventLog:
         finally:
             seconds = time.monotonic() - mono
             self.phases[name] = {"start": started, "end": datetime.now(UTC), "seconds": round(seconds, 6)}
-            self.emit(f"{name}.end", seconds=round(seconds, 6), **notes)
+            self.emit(f"{name}.end", **notes | {"seconds": round(seconds, 6)})
 
     def close(self) -> None:
         os.fsync(self._file.fileno())

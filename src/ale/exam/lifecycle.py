@@ -53,9 +53,9 @@ class Tools:
 
 
 async def examine(
-    plan: RunPlan, card: Card, harness: Harness, tools: Tools, *, tries: int, finished: Callable[[RunResult], None]
-) -> RunResult:
-    """Carry out one run in its (empty, claimed) folder and tell `finished` its result. Never raises for what happens in
+    plan: RunPlan, card: Card, harness: Harness, tools: Tools, *, tries: int, recorded: Callable[[RunResult], None]
+) -> None:
+    """Carry out one run in its (empty, claimed) folder and tell `recorded` its result. Never raises for what happens in
     the run; a cancellation is recorded first and then passed on."""
     run = _Run(plan, card, harness, tools, tries)
     try:
@@ -67,10 +67,8 @@ async def examine(
         if isinstance(error, SandboxLost):
             run.log.emit("sandbox.lost", sandbox=error.sandbox, evidence=error.evidence)
     with anyio.CancelScope(shield=True):
-        result = await run.conclude()
-    finished(result)
+        recorded(await run.conclude())
     await anyio.lowlevel.checkpoint()  # a cancellation that was held back goes on from here
-    return result
 
 
 class _Run:
