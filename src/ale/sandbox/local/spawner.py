@@ -21,4 +21,6 @@ class Spawner:
     async def run(self, call: Callable[[], T]) -> T:
         """Not interrupted by a cancellation: what was started is always handed back."""
         future = self._thread.submit(call)
-        return await anyio.to_thread.run_sync(future.result)  # which anyio does not abandon
+        with anyio.CancelScope(shield=True):
+            result = await anyio.to_thread.run_sync(future.result)
+        return result
