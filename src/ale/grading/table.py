@@ -124,6 +124,12 @@ def _expected(path: Path, keys: Sequence[Field], fields: Sequence[Field], sheet:
     if missing or keyed.extra:
         problem = f"lacks {', '.join(missing)}" if missing else f"has the key {keyed.extra[0][1]} twice"
         raise GraderError(f"the reference table {path} {problem}")
+    for line, cells in keyed.rows.values():
+        for field in fields:
+            if field.value(_at(cells, keyed.columns[field.column])) is _UNREADABLE:
+                raise GraderError(
+                    f"the reference table {path} has no {field.kind} in column {field.column}, row {line}"
+                )
     return keyed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ Cell = str | int | float | Decimal | bool | date | None
 MAX_NUMBER_TEXT = 64
 """Characters; longer digit strings are no amounts, and Python refuses to convert 4300 of them at all."""
 
-_MAX_EXPONENT = 60
+_MAX_EXPONENT = 400
 _BLANKS = re.compile(r"[\s\u00a0\u2007\u2009\u202f]+")
 _CURRENCY = re.compile(r"^(?:[A-Z]{3}|[$€£¥])\s*(?=[-+(.\d])|(?<=[\d.)])\s*(?:[A-Z]{3}|[$€£¥])$")
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -39,7 +38,8 @@ def number(cell: Cell, *, decimal: Literal[".", ","] = ".", percent: bool = Fals
     if isinstance(cell, int):
         return Decimal(cell) if abs(cell) < 10**_MAX_EXPONENT else None
     if isinstance(cell, float | Decimal):
-        return _bounded(Decimal(repr(cell)) if isinstance(cell, float) else cell) if math.isfinite(cell) else None
+        exact = Decimal(repr(cell)) if isinstance(cell, float) else cell
+        return _bounded(exact) if exact.is_finite() else None
     return _number_in_text(cell, decimal, percent=percent)
 
 

@@ -78,7 +78,7 @@ async def _phase(phase: str, folder: Path, module: Module, task: Task, session: 
     else:
         from anyio.to_thread import run_sync
 
-        from ale.task.vm_session import VmSession
+        from ale.computer.sync import VmSession
 
         value = await run_sync(_class_phase, phase, task, VmSession(session, folder))
     if phase == "start":
