@@ -15,7 +15,8 @@ from ale.gateway.exchange import MAX_BODY, DoorState, Exchange
 from ale.gateway.spec import DoorReport, DoorSpec
 
 MAX_CONNECTIONS = 128
-"""Open connections of one run. Further ones are closed at once, so that no run can use up the gateway's descriptors."""
+"""Open connections of one run, to within the hundred that are accepted in one go. Further ones are closed at once, so
+that no run can use up the gateway's descriptors."""
 
 LAST_WORDS = 5.0
 """Seconds that calls which are broken off at the close may take to be recorded."""

@@ -143,8 +143,8 @@ class Exchange:
         try:
             if self._worth_recording():
                 state.writer.append(self._call(), self._body)
-        except OSError as error:
-            self._break(f"the record of run {state.spec.run} can't be written: {error}")
+        except Exception as error:  # noqa: BLE001 - the boundary: a run that is not recorded must not go on
+            self._break(f"the record of run {state.spec.run} can't be written: {error!r}")
         if self._admitted:
             event = CallEvent(
                 n=self._n,

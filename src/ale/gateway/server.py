@@ -11,7 +11,6 @@ import socket
 from collections import deque
 from typing import Any
 
-from ale.errors import AleError
 from ale.gateway.backend import Backend, open_backend
 from ale.gateway.control import Receiver, line
 from ale.gateway.door import Door
@@ -62,7 +61,7 @@ class Server:
                 answer["token"] = await self._open(message["door"], from_json(DoorSpec, message["spec"]), listener)
             else:
                 answer["report"] = to_json(await self._doors.pop(message["door"]).close())
-        except (AleError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the boundary: whatever went wrong, the conductor must hear of it
             answer["error"] = {"kind": type(error).__name__, "message": str(error)}
             if listener is not None:
                 listener.close()

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from ale.outcome import AgentEnd
 from ale.trajectory.schema import Usage
+from ale.trajectory.transcript import check_secrets
 
 T = TypeVar("T")
 
@@ -56,6 +57,9 @@ class DoorSpec:
     limits: Limits = Limits()
     also: tuple[str, ...] = ()
     secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        check_secrets(self.secrets)
 
     @property
     def models(self) -> tuple[str, ...]:

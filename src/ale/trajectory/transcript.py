@@ -69,9 +69,7 @@ class TranscriptWriter:
     """Appends calls to a run's transcript, flushed one by one. Single-threaded: whoever opened it writes."""
 
     def __init__(self, folder: Path, run: str, secrets: Sequence[str] = ()) -> None:
-        for secret in secrets:
-            if len(secret) < _SHORTEST_SECRET:
-                raise ValueError(f"a secret of fewer than {_SHORTEST_SECRET} characters can't be masked without harm")
+        check_secrets(secrets)
         self._secrets = [canonical(secret)[1:-1] for secret in sorted(secrets, key=len, reverse=True)]
         folder.mkdir(parents=True, exist_ok=True)
         self._blobs = BlobStore(folder / BLOBS)
@@ -137,6 +135,12 @@ class TranscriptWriter:
         self._file.write(data)
         self._file.flush()
         self._lines_bytes += len(data)
+
+
+def check_secrets(secrets: Sequence[str]) -> None:
+    """Raises ValueError for one that is so short that masking it would hurt other text."""
+    if any(len(secret) < _SHORTEST_SECRET for secret in secrets):
+        raise ValueError(f"a secret of fewer than {_SHORTEST_SECRET} characters can't be masked without harm")
 
 
 @dataclass(frozen=True)
