@@ -2,10 +2,10 @@
 
 import anyio
 import pytest
+from tests.sandbox.leftovers import local_leftovers
 
 from ale.sandbox import open_provider
 from ale.sandbox.conformance import BOUND, CHECKS, Check, Subject
-from tests.sandbox.leftovers import local_leftovers
 
 pytestmark = pytest.mark.sandbox
 

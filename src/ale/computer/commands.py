@@ -101,6 +101,14 @@ class RunningCommand:
         finally:
             self.stdin_sent.set()
 
+    async def type(self, data: bytes) -> None:
+        """More input for a command that runs on a terminal."""
+        await self._connection.send_chunk(frames.header(frames.STDIN, len(data)) + data)
+
+    async def resize(self, rows: int, columns: int) -> None:
+        size = json.dumps({"rows": rows, "columns": columns}).encode()
+        await self._connection.send_chunk(frames.header(frames.RESIZE, len(size)) + size)
+
     async def finish(self) -> None:
         """End the request and read to the end of the answer, so that the connection can be used again."""
         await self.stdin_sent.wait()

@@ -293,7 +293,10 @@ async def the_door_carries_bytes_both_ways(subject: Subject) -> None:
                         connection.send(connection.recv(100).upper())
 
                 tasks.start_soon(answer)
-                code = f"import socket; s=socket.create_connection(('127.0.0.1',{DOOR_PORT})); s.send(b'knock'); print(s.recv(100))"
+                code = (
+                    f"import socket; s = socket.create_connection(('127.0.0.1', {DOOR_PORT}))\n"
+                    "s.send(b'knock'); print(s.recv(100))"
+                )
                 said = await machine.session("agent").run_command(["python3", "-c", code], timeout=30)
             assert said.stdout.strip() == "b'KNOCK'", said.stdout
 
@@ -347,7 +350,8 @@ async def a_machine_ends_with_its_maker_and_is_swept(subject: Subject) -> None:
     code = (
         "import anyio\nfrom ale.sandbox import open_provider\nfrom ale.sandbox.protocol import SandboxSpec\n"
         "async def main():\n"
-        f"    machine = await open_provider({subject.provider.name!r}).create(SandboxSpec('orphan', {subject.image!r}))\n"
+        f"    spec = SandboxSpec('orphan', {subject.image!r})\n"
+        f"    machine = await open_provider({subject.provider.name!r}).create(spec)\n"
         "    await machine.session('agent').launch(['sleep', '1000'])\n"
         "    print(machine.id, flush=True)\n"
         "    await anyio.sleep_forever()\n"

@@ -36,7 +36,7 @@ class FakeSandbox:
         (self._place / "root").mkdir()
         self.machine = FakeMachine(
             root=self._place / "root",
-            socket=self._place / "control.sock",
+            socket_path=self._place / "control.sock",
             sandbox=f"fake-{number}",
             commands=provider.commands,
             screen=None if spec.screen is None else (spec.screen.width, spec.screen.height),
@@ -173,13 +173,13 @@ class FakeProvider:
         self.machines.pop(sandbox, None)
 
     def _info(self, sandbox: FakeSandbox) -> SandboxInfo:
-        frozen = "frozen" if sandbox.machine.frozen else "running"
+        machine = sandbox.machine
         return SandboxInfo(
             id=sandbox.id,
             label=sandbox.spec.label,
             image=sandbox.spec.image,
             created=sandbox.created,
-            state="dead" if not sandbox.machine.running else "frozen" if frozen == "frozen" else "running",
+            state="frozen" if machine.frozen and machine.running else "running" if machine.running else "dead",
             kept=sandbox.spec.keep,
             disk_bytes=sum(path.stat().st_size for path in sandbox.files.rglob("*") if path.is_file()),
         )
@@ -197,4 +197,5 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 
 def _remove(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=False) if place.exists() else None
+    if place.exists():
+        shutil.rmtree(place)

@@ -87,7 +87,7 @@ class LocalProvider:
         known = self._prepared()
         with anyio.CancelScope(shield=True):
             removed = await anyio.to_thread.run_sync(known.removal.sweep)
-        return removed
+        return removed  # noqa: RET504 - the scope may swallow a cancellation, says its type
 
     async def collect_garbage(self) -> Sequence[str]:
         """What `sweep` removes, and what builds that died left behind; a line for each."""

@@ -23,4 +23,4 @@ class Spawner:
         future = self._thread.submit(call)
         with anyio.CancelScope(shield=True):
             result = await anyio.to_thread.run_sync(future.result)
-        return result
+        return result  # noqa: RET504 - the scope may swallow a cancellation, says its type
