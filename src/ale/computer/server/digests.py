@@ -39,7 +39,7 @@ def digests(request: Request, user: str, state: State) -> None:
             os.lstat(root)
         request.start_stream("application/x-ndjson")
         lines: list[bytes] = []
-        for path, digest in _digests(roots, sizes):
+        for path, digest in digest_below(roots, sizes):
             lines.append(json.dumps([path.decode("utf-8", "surrogateescape"), digest]).encode() + b"\n")
             if len(lines) >= 200:
                 request.send_chunk(*lines)
@@ -48,7 +48,7 @@ def digests(request: Request, user: str, state: State) -> None:
     request.end_stream()
 
 
-def _digests(roots: list[bytes], sizes: set[int] | None) -> Iterator[tuple[bytes, str | None]]:
+def digest_below(roots: list[bytes], sizes: set[int] | None) -> Iterator[tuple[bytes, str | None]]:
     seen: dict[tuple[int, int], str | None] = {}
     for root in roots:
         for path, directory, name, info in _files(root.rstrip(b"/")):

@@ -65,15 +65,19 @@ def write_all(fd: int, data: bytes) -> None:
 
 def operate(request: Request, user: str, state: State) -> None:
     del state
-    order = request.body.json()
+    with users.acting_as(user):
+        answer = perform(request.body.json())
+    request.answer(answer)
+
+
+def perform(order: dict[str, object]) -> dict[str, object]:
+    """One operation on names, by its JSON order."""
     operation = _OPERATIONS.get(str(order.get("op")))
     if operation is None:
         raise Fault("unsupported", f"there is no file operation {str(order.get('op'))[:50]!r}")
-    path = checked(raw(order.get("path"), "path"))
     to = order.get("to")
-    with users.acting_as(user):
-        answer = operation(path, checked(raw(to, "to"), "to") if to is not None else b"")
-    request.answer(answer)
+    target = b"" if to is None else checked(raw(to, "to"), "to")
+    return operation(checked(raw(order.get("path"), "path")), target)
 
 
 def _stat(path: bytes, _: bytes) -> dict[str, object]:

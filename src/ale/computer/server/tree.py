@@ -173,13 +173,13 @@ def _reason(error: OSError) -> bytes:
     return known.get(error.errno or 0, b"unreadable")
 
 
-def receive_tree(request: Request, user: str, state: State) -> None:
+def receive_tree(request: Request, user: str, state: State, *, own: bool = False) -> None:
     """Below `path` no link is followed: one that is in the way is replaced, like any file of that name."""
     del state
     path = resolve(checked(request.query.get("path", b"")), follow_last=False)
     read_only, private = request.flag("read_only"), request.flag("private")
     owner = request.query.get("owner", b"").decode() or ("root" if read_only else user)
-    uid = users.UIDS[users.check_user(owner)]
+    uid = os.geteuid() if own else users.UIDS[users.check_user(owner)]
     if user != "root" and (owner != user or read_only):
         raise Fault("permission", "only root gives files to other users", 403)
     with users.acting_as(user):
