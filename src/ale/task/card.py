@@ -33,7 +33,7 @@ class Software(Document):
 
 class Compute(Document):
     vcpus: int = Field(default=2, ge=1, le=256)
-    memory_mb: int = Field(default=2048, ge=128)
+    memory_mb: int = Field(default=4096, ge=128)
     disk_mb: int = Field(default=4096, ge=128)
     gpu: str | None = None
 
