@@ -231,10 +231,11 @@ async def _background_child(session: Session) -> None:
 
 @_check("output is streamed as it appears")
 async def _streaming(session: Session) -> None:
-    async with session.stream_command("echo first; read line; echo second", stdin=None) as items:
-        kinds = [item async for item in items]
-    assert kinds[0] == ("stdout", b"first\n")
-    assert isinstance(kinds[-1], CommandExit)
+    async with session.stream_command("echo first; sleep 0.1; echo second >&2; exit 3") as items:
+        found = [item async for item in items]
+    assert found[:2] == [("stdout", b"first\n"), ("stderr", b"second\n")]
+    assert isinstance(found[-1], CommandExit)
+    assert found[-1].return_code == 3
     async with session.stream_command("echo out; sleep 600") as items:
         with anyio.fail_after(30):
             assert await anext(items) == ("stdout", b"out\n")
