@@ -65,7 +65,8 @@ def nearest(name: str, valid: Sequence[str]) -> str:
 
 
 def _sentence(path: Path, node: Any, model: type[BaseModel], error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])  # a typo explains the rest
     location = tuple(first["loc"])
     line = _line(node, location)
     where = ".".join(str(part) for part in location if not _is_branch(part))

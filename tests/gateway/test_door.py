@@ -397,7 +397,7 @@ async def test_the_process_gets_nothing_of_the_users_environment(
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.invalid")
     async with Gateway() as gateway:
         environment = Path(f"/proc/{gateway.pid}/environ").read_bytes()
-        descriptors = {os.readlink(f"/proc/{gateway.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{gateway.pid}/fd")}
+        descriptors = [str(link.readlink()) for link in Path(f"/proc/{gateway.pid}/fd").iterdir()]
     assert b"sk-real" not in environment
     assert b"proxy" not in environment
     assert not [target for target in descriptors if target.startswith("/") and not target.startswith("/dev/")]

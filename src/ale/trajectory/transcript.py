@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 
 from ale.trajectory.blobs import BlobStore
 from ale.trajectory.clock import Moment
-from ale.trajectory.difference import Decoded, Decoder, Encoder, canonical
+from ale.trajectory.difference import Decoded, Decoder, Encoder, body_digest, canonical
 from ale.trajectory.schema import Usage
 
 SCHEMA = "ale.transcript/1"
@@ -108,7 +108,7 @@ class TranscriptWriter:
         request: dict[str, Any] | None = None
         if isinstance(body, dict):
             encoded = self._encoder.encode(body)
-            request = {"sha256": encoded.sha256, "base": encoded.base, "slot": encoded.slot, "body": encoded.body}
+            request = {"digest": encoded.digest, "base": encoded.base, "slot": encoded.slot, "body": encoded.body}
         elif body is not None:
             start = body[:_RAW_KEPT].decode("utf-8", errors="replace")
             request = {"raw": start, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
@@ -151,7 +151,7 @@ class Record:
     line: int
     _blobs: BlobStore = field(repr=False)
     _decoded: Decoded | None = field(repr=False)
-    _sha256: str | None = field(repr=False)
+    _digest: str | None = field(repr=False)
     raw: str | None = None
 
     def body(self) -> dict[str, Any] | None:
@@ -160,7 +160,7 @@ class Record:
         if self._decoded is None:
             return None
         body = {key: self._blobs.unpack(value) for key, value in self._decoded.body.items()}
-        if hashlib.sha256(canonical(body).encode("ascii")).hexdigest() != self._sha256:
+        if body_digest(body) != self._digest:
             raise TranscriptError(f"line {self.line}: the request rebuilt from it has not the recorded digest")
         return body
 
@@ -220,6 +220,6 @@ def _record(line: dict[str, Any], number: int, blobs: BlobStore, decoder: Decode
         number,
         blobs,
         decoded,
-        request.get("sha256") if request else None,
+        request.get("digest") if request else None,
         request.get("raw") if request else None,
     )
