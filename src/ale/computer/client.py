@@ -301,8 +301,7 @@ class MachineSession:
         await self._desktop({"op": "type", "text": text})
 
     async def key(self, keys: str | Sequence[str]) -> None:
-        chord = keys.split("+") if isinstance(keys, str) and len(keys) > 1 else list(keys)
-        await self._desktop({"op": "key", "keys": chord})
+        await self._desktop({"op": "key", "keys": _chord(keys)})
 
     async def screen_size(self) -> tuple[int, int]:
         found = await self._desktop({"op": "size"})
@@ -331,6 +330,17 @@ class MachineSession:
 
     def _sound(self) -> _Sound:
         return _Sound(self._machine.endpoint.sandbox)
+
+
+def _chord(keys: str | Sequence[str]) -> list[str]:
+    """`"ctrl+s"` → ctrl, s; `"ctrl++"` → ctrl and the plus key; a lone `"+"` is itself."""
+    if not isinstance(keys, str):
+        return list(keys)
+    if keys == "+":
+        return [keys]
+    if keys.endswith("++"):
+        return [*keys[:-2].split("+"), "+"]
+    return keys.split("+")
 
 
 class _Sound:

@@ -661,14 +661,58 @@ async def _typing(session: Session) -> None:
 
 @_check("keys and chords reach the program that has the focus", needs_screen=True)
 async def _keys(session: Session) -> None:
+    """What xterm sends for each is fixed by the terminals it imitates."""
+    presses: tuple[tuple[str | list[str], bytes], ...] = (
+        ("a", b"a"),
+        ("A", b"A"),
+        ("?", b"?"),
+        ("+", b"+"),
+        ("ctrl+a", b"\x01"),
+        (["ctrl", "c"], b"\x03"),
+        ("Return", b"\r"),
+        ("tab", b"\t"),
+        ("shift+tab", b"\x1b[Z"),
+        ("up", b"\x1b[A"),
+        ("pagedown", b"\x1b[6~"),
+        ("f5", b"\x1b[15~"),
+        ("esc", b"\x1b"),
+        ("é", "é".encode()),
+    )
+    expected = b"".join(sent for _, sent in presses)
     agent = session.as_user("agent")
     async with _workplace(session) as place:
         await session.run_command(["chmod", "777", place])
-        script = f"trap 'touch {place}/done; exit' INT; touch {place}/ready; while :; do read -r line; done"
-        await agent.launch(["xterm", "-e", "bash", "-c", script])
+        script = f"stty raw -echo; touch {place}/ready; head -c {len(expected)} > {place}/typed; touch {place}/done"
+        await agent.launch(["xterm", "-u8", "-e", "bash", "-c", script], env={"LC_ALL": "C.UTF-8"})
         await _appears(session, f"{place}/ready")
-        await session.key("ctrl+c")
+        for keys, _ in presses:
+            await session.key(keys)
         await _appears(session, f"{place}/done")
+        assert await session.read_bytes(f"{place}/typed") == expected
+
+
+@_check("a click lands on its pixel", needs_screen=True)
+async def _click(session: Session) -> None:
+    """xterm's mouse reports: button, column, row, each as a character 32 above its value."""
+    agent = session.as_user("agent")
+    async with _workplace(session) as place:
+        await session.run_command(["chmod", "777", place])
+        script = (
+            f"stty raw -echo; printf '\\033[?9h'; touch {place}/ready; head -c 18 > {place}/seen; touch {place}/done"
+        )
+        look = ["-fn", "fixed", "-b", "0", "-bw", "0", "+sb", "-geometry", "80x24+0+0"]
+        await agent.launch(["xterm", *look, "-e", "bash", "-c", script])
+        await _appears(session, f"{place}/ready")
+        await session.click(200, 200)
+        await session.click(200, 200, button="right")
+        await session.click(320, 290)
+        await _appears(session, f"{place}/done")
+        seen = await session.read_bytes(f"{place}/seen")
+        first, right, other = seen[:6], seen[6:12], seen[12:]
+        assert first[:3] == right[:3] == other[:3] == b"\x1b[M"
+        assert (first[3] - 32, right[3] - 32, other[3] - 32) == (0, 2, 0)
+        assert first[4:] == right[4:]
+        assert other[4] - first[4] == 20, "120 pixels are 20 columns of 6"
 
 
 async def _appears(session: Session, path: str) -> None:

@@ -7,6 +7,10 @@ import json
 import socket
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .x11 import Screen
+
 HEAD_LIMIT = 64 * 1024
 JSON_LIMIT = 16 * 2**20
 """Bytes of a JSON body. Files and trees are not JSON; an argument list longer than this is a mistake."""
@@ -27,6 +31,7 @@ class Connection:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.buffer = bytearray()
+        self.screen: Screen | None = None
 
     def fill(self) -> bool:
         """Wait for bytes and keep them. False at the end of the stream."""

@@ -98,6 +98,7 @@ def _start_display(state: State) -> None:
         return
     from . import display, processes
 
+    display.prepare()
     state.display_wait, held = os.pipe2(os.O_CLOEXEC)
     if os.fork() == 0:
         processes.run_forked(lambda: display.run(state, held))
