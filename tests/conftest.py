@@ -8,3 +8,14 @@ import pytest
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def base_image() -> str:
+    """Built once for all test processes, which wait for each other; later sessions find it."""
+    import anyio
+
+    from ale.sandbox import open_provider
+
+    anyio.run(open_provider("local").build_image, "base", print)
+    return "base"

@@ -31,6 +31,7 @@ from ale.exam.work import CallLog, Work, let_work
 from ale.gateway.client import Door, DoorReport, DoorSpec, Gateway, Limits
 from ale.gateway.script import script_digest
 from ale.harness.protocol import AgentContext, Harness, ModelEndpoint
+from ale.outcome import AgentEnd
 from ale.sandbox.layers import LayerIdentity
 from ale.sandbox.protocol import Provider, Sandbox, SandboxSpec, Screen, Size
 from ale.task.card import Card
@@ -123,6 +124,8 @@ class _Run:
         with log.phase("agent") as notes:
             work = await self._agent(machine)
             notes |= {"end": work.end.value, "limit": work.limit}
+            if work.end is AgentEnd.CRASHED:
+                notes["evidence"] = await machine.evidence()
         with log.phase("freeze") as notes:
             machine = await self._freeze(machine, work, notes)
         with log.phase("collect") as notes:
@@ -176,7 +179,7 @@ class _Run:
         )
         work = await let_work(self.harness, context, self.door, limits.time, self.log, self.calls)
         if work.lost is not None:
-            self.log.emit("sandbox.lost", sandbox=work.lost.sandbox, evidence=await machine.evidence())
+            self.log.emit("sandbox.lost", sandbox=work.lost.sandbox, evidence=work.lost.evidence)
         self.ledger.agent_end = work.end
         self.ledger.limits = limits.model_copy(update={"reached": work.limit})
         ended = datetime.now(UTC)
@@ -210,14 +213,14 @@ class _Run:
         )
 
     async def _freeze(self, machine: Sandbox, work: Work, notes: dict[str, Any]) -> Sandbox:
-        """The frozen machine, or a copy of its disk when the agent destroyed the machine. The door is shut first."""
+        """The frozen machine, or a copy of its disk when it did not outlive the agent. The door is shut first."""
         await self._shut_door()
-        if work.lost is None:
-            report = await machine.freeze()
-            notes |= asdict(report)
-            self.ledger.note_integrity(freeze=asdict(report))
+        report = await machine.freeze()
+        notes |= asdict(report)
+        self.ledger.note_integrity(freeze=asdict(report))
+        if work.lost is None and await machine.alive():
             return machine
-        notes["machine"] = "destroyed by the agent; collecting from its disk"
+        notes["machine"] = "did not outlive the agent; what it left is collected from a copy of its disk"
         return await self._machine(await machine.fork(self._spec(agent=False)))
 
     async def _shut_door(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import anyio
 
-from ale.errors import AleError, SandboxLost
+from ale.errors import AleError, HarnessError, SandboxLost
 from ale.exam.events import EventLog
 from ale.gateway.client import Door, LimitReached
 from ale.harness.protocol import AgentContext, AgentResult, Harness
@@ -80,6 +80,9 @@ async def let_work(
                 result = await harness.run(context)
             except AleError as error:
                 failure = error
+            except Exception as error:  # noqa: BLE001 - the boundary: what a harness raises is the harness's fault
+                failure = HarnessError(f"{harness.name} raised {type(error).__name__}: {error}")
+                failure.__cause__ = error
         tasks.cancel_scope.cancel()
 
     if isinstance(failure, SandboxLost):
