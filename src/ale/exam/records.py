@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ale.exam.ledger import Ledger
+from ale.task.process import ACTIONS
 from ale.trajectory.build import steps_from_transcript
 from ale.trajectory.document import Meta, write_trajectory
 from ale.trajectory.recorder import RecordedAction, steps_from_actions
@@ -34,7 +35,7 @@ def write_trajectory_records(folder: Path, ledger: Ledger) -> None:
 
 
 def _steps(folder: Path) -> Iterator[Step]:
-    actions = folder / "debug" / "task" / "solve" / "actions.jsonl"
+    actions = folder / "debug" / "task" / "solve" / ACTIONS
     if (folder / "transcript.jsonl").is_file():
         yield from steps_from_transcript(folder)
     elif actions.is_file():

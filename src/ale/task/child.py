@@ -1,7 +1,7 @@
 """The worker process: one phase of one task's code, then the end. Started by `ale.task.process`, never by hand.
 
 The job comes on stdin as JSON. The result leaves on a file descriptor of its own, so that nothing that the task prints
-can be taken for it.
+can be taken for it; while the oracle works, a line for each of its actions goes before it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main(result_fd: int) -> None:
         os.dup2(nothing.fileno(), 0)
     _limit_memory(job["memory_mb"])
     try:
-        answer = {"ok": True, "value": _perform(job)}
+        answer = {"ok": True, "value": _perform(job, result_fd)}
         encoded = json.dumps(answer, allow_nan=False).encode()
     except BaseException as error:  # noqa: BLE001 - the boundary: whatever task code raises is reported with its place
         traceback.print_exc()
@@ -39,7 +39,7 @@ def main(result_fd: int) -> None:
     os._exit(0)  # threads that task code left running must not keep the worker
 
 
-def _perform(job: Mapping[str, Any]) -> Any:
+def _perform(job: Mapping[str, Any], result_fd: int) -> Any:
     folder = Path(job["folder"])
     module = load_module(folder, Path(job["root"]))
     if job["phase"] == "instances":
@@ -50,10 +50,10 @@ def _perform(job: Mapping[str, Any]) -> Any:
 
     import anyio
 
-    return anyio.run(_on_machine, job, folder, module, task)
+    return anyio.run(_on_machine, job, folder, module, task, result_fd)
 
 
-async def _on_machine(job: Mapping[str, Any], folder: Path, module: Module, task: Task) -> Any:
+async def _on_machine(job: Mapping[str, Any], folder: Path, module: Module, task: Task, result_fd: int) -> Any:
     from ale.computer.client import connect
     from ale.computer.endpoint import Endpoint
 
@@ -61,10 +61,23 @@ async def _on_machine(job: Mapping[str, Any], folder: Path, module: Module, task
     given["address"] = tuple(given["address"]) if given.get("address") else None
     session = await connect(Endpoint(**given), user=job["user"])
     try:
-        value = await _phase(job["phase"], folder, module, task, session)
+        acting = session if job["phase"] != "solve" else _recorded(session, result_fd)
+        value = await _phase(job["phase"], folder, module, task, acting)
     finally:
         await session.aclose()
     return value
+
+
+def _recorded(session: Any, result_fd: int) -> Any:
+    """The oracle's Session: each call that it ends is one line on the result's descriptor, before the result itself."""
+    from ale.computer.recording import RecordingSession
+
+    def report(action: Mapping[str, Any]) -> None:
+        line = memoryview(json.dumps(action).encode() + b"\n")
+        while line:
+            line = line[os.write(result_fd, line) :]
+
+    return RecordingSession(session, report)
 
 
 async def _phase(phase: str, folder: Path, module: Module, task: Task, session: Any) -> Any:
@@ -82,7 +95,10 @@ async def _phase(phase: str, folder: Path, module: Module, task: Task, session: 
 
         value = await run_sync(_class_phase, phase, task, VmSession(session, folder))
     if phase == "start":
-        return _started(value if not module.phases else None, task, folder)
+        started = _started(value if not module.phases else None, task, folder)
+        if started["workspace"] is not None:
+            await _give_to_agent(session, started["workspace"])
+        return started
     if phase == "evaluate":
         return _scored(value)
     return None
@@ -125,6 +141,12 @@ def _started(staged: Any, task: Task, folder: Path) -> dict[str, Any]:
     if not isinstance(instruction, str) or not instruction.strip():
         raise TaskError(f"{folder / 'main.py'}: {task.instance} has no instruction for the agent")
     return {"instruction": instruction, "workspace": workspace}
+
+
+async def _give_to_agent(session: Any, workspace: str) -> None:
+    """A workspace plays the part of output/: it is there, and the agent may write in it, staged files included."""
+    await session.create_dir(workspace)
+    await session.run_command(["chown", "-R", "agent:agent", workspace])
 
 
 def _scored(value: Any) -> dict[str, Any]:

@@ -22,6 +22,9 @@ from ale.task.confine import ENVIRONMENT, confined, interpreter_paths, module_pa
 JobPhase = Literal["instances", "start", "solve", "evaluate"]
 
 MAX_RESULT = 64 * 2**20
+ACTIONS = "actions.jsonl"
+"""What solve() did, one line a call of its Session, beside what it printed."""
+
 MAX_LOG = 64 * 2**20
 """Bytes of stdout and of stderr that are kept; a note at the end says how many more there were."""
 
@@ -82,7 +85,7 @@ async def run_job(job: Job, bounds: Bounds, logs: Path) -> Any:
                 group.start_soon(_send_job, process, job, bounds)
                 group.start_soon(_keep, process.stdout, logs / "stdout.txt")
                 group.start_soon(_keep, process.stderr, logs / "stderr.txt")
-                group.start_soon(_receive, receiving, answer)
+                group.start_soon(_receive, receiving, answer, logs / ACTIONS)
                 await process.wait()
                 finished = True
                 _kill(process)  # without bubblewrap, children may still hold the pipes
@@ -169,7 +172,8 @@ async def _keep(stream: ByteReceiveStream | None, path: Path) -> None:
             file.write(f"\n[{dropped} more bytes are not kept; the limit is {MAX_LOG}]\n".encode())
 
 
-async def _receive(fd: int, answer: bytearray) -> None:
+async def _receive(fd: int, answer: bytearray, actions: Path) -> None:
+    """The last line is the answer; the ones before it are what was done, kept as they come."""
     os.set_blocking(fd, False)
     while True:
         await anyio.wait_readable(fd)
@@ -181,6 +185,11 @@ async def _receive(fd: int, answer: bytearray) -> None:
             return
         if len(answer) <= MAX_RESULT:
             answer += chunk
+        whole = answer.rfind(b"\n") + 1
+        if whole:
+            with actions.open("ab") as file:
+                file.write(answer[:whole])
+            del answer[:whole]
 
 
 def _kill(process: Process) -> None:
