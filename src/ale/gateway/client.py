@@ -113,18 +113,21 @@ class Gateway:
         name = str(self._opened)
         door = self._doors[name] = Door(self, name, spec)
         try:
-            answer = await self._ask({"order": "open", "door": name, "spec": to_json(spec)}, listener)
+            # Not broken off half-way: the caller would have no door to close.
+            with listener, anyio.fail_after(START_SECONDS, shield=True):
+                answer = await self._ask({"order": "open", "door": name, "spec": to_json(spec)}, listener)
+        except TimeoutError:
+            del self._doors[name]
+            raise InfrastructureError(f"the gateway opened no door within {START_SECONDS:g} s") from None
         except BaseException:
             del self._doors[name]
             raise
-        finally:
-            listener.close()
         door.token = answer["token"]
         return door
 
     async def _close(self, door: Door) -> DoorReport:
         answer = await self._ask({"order": "close", "door": door.name})
-        del self._doors[door.name]
+        self._doors.pop(door.name, None)
         return from_json(DoorReport, answer["report"])
 
     async def _ask(self, message: dict[str, Any], listener: socket.socket | None = None) -> dict[str, Any]:
@@ -221,6 +224,7 @@ class Door:
         self._limit: LimitReached | None = None
         self._broken: str | None = None
         self._closed = False
+        self._report: DoorReport | None = None
         self._changed = anyio.Event()
 
     async def limit_reached(self) -> LimitReached:
@@ -249,11 +253,14 @@ class Door:
             await self._changed.wait()
 
     async def close(self) -> DoorReport:
-        """No call is answered any more, and the transcript is on disk, when this returns.
+        """No call is answered any more, and the transcript is on disk, when this returns. Idempotent.
 
         Raises GatewayLost, InfrastructureError (the transcript is incomplete)."""
+        if self._report is not None:
+            return self._report
         try:
-            return await self._gateway._close(self)
+            self._report = await self._gateway._close(self)
+            return self._report
         finally:
             self._closed = True
             self.changed()

@@ -70,7 +70,11 @@ class Server:
     async def _open(self, name: str, spec: DoorSpec, listener: socket.socket) -> str:
         backend: Backend = await asyncio.to_thread(open_backend, spec.backend)
         door = Door(spec, backend, lambda event: self._tell({**event, "door": name}))
-        await door.open(listener)
+        try:
+            await door.open(listener)
+        except BaseException:
+            await door.close()
+            raise
         self._doors[name] = door
         return door.token
 
