@@ -36,7 +36,8 @@ _MAX_READ = 2**31
 """Bytes that one read_bytes may return; more belongs into a download."""
 
 _SLOW = 1800.0
-"""Seconds that the machine may work in silence on a large tree (copy, delete, digests)."""
+"""Seconds that the machine may work in silence on a large tree (copy, delete, digests), or on delivered programs that
+are before this one in the queue."""
 
 _DELIVERED = TreeLimits(total_bytes=64 * 2**20, file_bytes=64 * 2**20, files=10_000, depth=32)
 
@@ -90,7 +91,8 @@ class MachineSession:
         return await self._json("GET", "/status", patience=30.0)
 
     async def freeze(self) -> Frozen:
-        """End every process of the agent's user; only root's Session may. Raises InfrastructureError if one survives."""
+        """End every process of the agent's user; only root's Session may. Raises InfrastructureError if any
+        survives."""
         found = await self._json("POST", "/freeze", patience=60.0)
         with self._sound():
             killed = tuple(map(answers.shown, answers.words(found.get("killed"))))
@@ -154,7 +156,7 @@ class MachineSession:
     ) -> DeliveredRun:
         spec = commands.specify(tuple(command), None, timeout, None, env)
         spec |= {"files": dict(files or {}), "memory_mb": memory_mb}
-        async with commands.running(self._machine, "/deliver", self._user, spec, stdin) as running:
+        async with commands.running(self._machine, "/deliver", self._user, spec, stdin, _SLOW) as running:
             result = await commands.collect(running)
             left = await self._left_files(running)
         return DeliveredRun(result, left, running.cause == "timeout", running.cause == "memory")

@@ -26,7 +26,8 @@ _KILL = 15.0
 """Seconds that an abandoned command may take to be reported dead."""
 
 _PART = 256 * 1024
-_START = 60.0
+_START = 120.0
+"""Seconds in which a command must have been started."""
 
 _STREAMS: dict[bytes, Stream] = {frames.STDOUT: "stdout", frames.STDERR: "stderr"}
 
@@ -155,12 +156,12 @@ class RunningCommand:
 
 @asynccontextmanager
 async def running(
-    machine: Machine, path: str, user: User, spec: Mapping[str, Any], stdin: bytes | None
+    machine: Machine, path: str, user: User, spec: Mapping[str, Any], stdin: bytes | None, start: float = _START
 ) -> AsyncIterator[RunningCommand]:
     """Start a command; leaving the block early ends it with all that it started."""
     order = json.dumps(spec).encode()
     timeout = spec.get("timeout")
-    async with machine.connection(_START) as connection:
+    async with machine.connection(start) as connection:
         head = machine.head("POST", path, user, None, "Transfer-Encoding: chunked")
         first = frames.header(frames.SPEC, len(order)) + order
         if not stdin:

@@ -148,7 +148,7 @@ async def _nul(session: Session) -> None:
     await _raises(ValueError, session.run_command(["echo", "a\0b"]))
     await _raises(ValueError, session.run_command("echo a\0b"))
     await _raises(ValueError, session.run_command(["true"], env={"A": "\0"}))
-    await _raises(ValueError, session.run_command(["true"], cwd="/tmp\0"))
+    await _raises(ValueError, session.run_command(["true"], cwd="/\0"))
 
 
 @_check("a command has a clean environment, and what was asked for on top")
@@ -222,7 +222,7 @@ async def _background_child(session: Session) -> None:
     marker = f"9{int.from_bytes(os.urandom(3), 'big'):08d}"
     with anyio.fail_after(30):
         result = await session.run_command(f"(while sleep 0.05; do echo noise; done) & sleep {marker} & echo 1")
-    assert result.stdout.splitlines()[0] == "1" or "1" in result.stdout.splitlines()
+    assert "1" in result.stdout.splitlines()
     found = await session.run_command(["pgrep", "-f", "--", f"sleep {marker}"], check=False)
     assert found.success, "the child was killed"
     await session.run_command(["pkill", "-f", "--", "sleep 0.05|echo noise"], check=False)
@@ -353,7 +353,7 @@ async def _delivered(session: Session) -> None:
         assert done.result.stdout == "the case input 1000 ['in', 'program.py']\n"
         assert done.files["out.txt"] == b"done"
         assert not {"link", "fifo"} & done.files.keys()
-        assert not (done.timed_out or done.out_of_memory)
+        assert (done.timed_out, done.out_of_memory) == (False, False)
         await _gone(session, f"sleep {marker}")
 
 

@@ -14,6 +14,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -444,8 +445,6 @@ def _blank(width: int, height: int) -> bytes:
 
 def _shut(sock: socket.socket) -> None:
     """Wakes whoever waits on it."""
-    try:
+    with suppress(OSError):  # the other side may have closed it already
         sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass  # it was closed by the other side already
     sock.close()

@@ -86,7 +86,7 @@ class CommandExit:
 
 @dataclass(frozen=True)
 class FileInfo:
-    """One entry of the machine's file system, links not followed. mtime: seconds since the epoch by the machine's clock."""
+    """One entry of the machine's file system, links not followed. mtime: seconds since the epoch, its clock."""
 
     name: str
     kind: Literal["file", "directory", "link", "other"]
@@ -117,7 +117,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Collected:
-    """What a download left on the host. Directories that hold no sound file are listed too, so that an empty one is seen."""
+    """What a download left on the host. Directories without a sound file are listed too."""
 
     files: tuple[CollectedFile, ...]
     directories: tuple[str, ...]
@@ -212,7 +212,8 @@ class Session(Protocol):
         """UTF-8 text. Raises FileNotFoundError, IsADirectoryError, PermissionError, UnicodeDecodeError."""
 
     async def write_file(self, path: str, text: str) -> None:
-        """Writes UTF-8 text, creating the file, not its directory. Raises FileNotFoundError, PermissionError, OSError(ENOSPC)."""
+        """Writes UTF-8 text, creating the file, not its directory. Raises FileNotFoundError, PermissionError,
+        OSError(ENOSPC)."""
 
     async def read_bytes(self, path: str, offset: int = 0, length: int | None = None) -> bytes: ...
 

@@ -1,4 +1,4 @@
-"""The synchronous session of class-form tasks (`vm_session`): the same machine, for code that runs in a worker thread."""
+"""The synchronous session of class-form tasks (`vm_session`): the same machine, for code in a worker thread."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class VmSession:
 
     def upload_file(self, src: str | Path, dst: str) -> None:
         """Copy a host file or directory into the machine. A trailing `/` in `dst` means: into that directory, under
-        the source's own name (a directory's contents go straight into it). Scripts that begin with `#!` are executable."""
+        the source's own name (a directory's contents go straight into it). Scripts with a `#!` line are executable."""
         source = self._folder / src
         if not source.exists():
             raise FileNotFoundError(f"the task has no file {src} (looked for {source})")

@@ -36,7 +36,7 @@ class TreeReceiver:
     def __init__(self, destination: Path, limits: TreeLimits) -> None:
         destination.mkdir(parents=True, exist_ok=True)
         self._top = os.open(destination, _DIRECTORY)
-        if os.listdir(self._top):
+        if any(destination.iterdir()):
             os.close(self._top)
             raise FileExistsError(f"the directory to download into is not empty: {destination}")
         self._limits = limits

@@ -49,7 +49,7 @@ class Connection:
     @property
     def alive(self) -> bool:
         """Whether an idle connection is still open: nothing may be there to read on it."""
-        sock = self._stream.extra(SocketAttribute.raw_socket)
+        sock = self._stream.extra(SocketAttribute.raw_socket)  # noqa: S610 - no database here
         poll = select.poll()
         poll.register(sock.fileno(), select.POLLIN)
         return not poll.poll(0)

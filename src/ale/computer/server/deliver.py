@@ -143,10 +143,8 @@ def _copy_in(directory: int, parts: list[bytes], source: bytes) -> None:
             raise Fault("invalid", "only regular files go into a case")
         here = os.dup(directory)
         for part in parts[:-1]:
-            try:
+            if part not in map(os.fsencode, os.listdir(here)):
                 os.mkdir(part, 0o755, dir_fd=here)
-            except FileExistsError:
-                pass
             below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
             os.fchown(below, users.AGENT, users.AGENT)
             os.close(here)

@@ -1,4 +1,4 @@
-"""The screen: an X server under its own user and a window manager under the agent's, started and watched by one process.
+"""The screen: an X server as its own user and a window manager as the agent, started and watched by one process.
 
 The window manager can be talked into starting programs, so it is the agent's and ends with the freeze; the X server is
 not, and goes on showing what was last drawn.

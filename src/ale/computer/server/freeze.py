@@ -17,7 +17,7 @@ _NAMES = 1000
 
 
 def freeze(request: Request, user: str, state: State) -> None:
-    """The mark is set first: a command that is just being started either sees it or is seen by the look that follows."""
+    """The mark is set first: a command that is just being started sees it, or is seen by the look that follows."""
     if user != "root":
         raise Fault("permission", "only root freezes a machine", 403)
     request.body.read_all()

@@ -17,6 +17,7 @@ _CONTROL_FD = 3
 
 
 def main() -> None:
+    os.umask(0o022)
     _ignore_signals()
     channel = socket.socket(fileno=0)
     try:
@@ -106,7 +107,7 @@ def _start_display(state: State) -> None:
 
 
 def _accept_forever(listener: socket.socket, state: State) -> None:
-    from . import command, handler, launch, processes  # noqa: F401 - loaded once here, not in each handler
+    from . import command, files, handler, launch  # noqa: F401 - loaded once here, not in each handler
 
     while True:
         try:
@@ -118,7 +119,13 @@ def _accept_forever(listener: socket.socket, state: State) -> None:
         except OSError:
             pid = -1  # no room for another process now; the client sees its connection close
         if pid == 0:
-            listener.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            processes.run_forked(lambda: handler.serve(sock, state))
+            _handle(listener, sock, state)
         sock.close()
+
+
+def _handle(listener: socket.socket, sock: socket.socket, state: State) -> None:
+    from . import handler, processes
+
+    listener.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    processes.run_forked(lambda: handler.serve(sock, state))

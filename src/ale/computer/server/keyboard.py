@@ -1,8 +1,8 @@
 """Typing: exactly the text that was asked for, in any script, on a keyboard that has few keys.
 
-A character that is on no key is put on a spare one first. Programs learn of that by an event and look the new meaning up
-when they get to it, so a key that was given a meaning keeps it as long as there are spare ones, and before a used one
-is given another meaning, programs get time to read what was typed with the old.
+A character that is on no key is put on a spare one first. Programs learn of that by an event and look the new meaning
+up when they get to it, so a key that was given a meaning keeps it as long as there are spare ones, and before one is
+given another meaning, programs get time to read what was typed with the old.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Keyboard:
         codes: list[int] = []
         for keysym in keysyms:
             code, shifted = places[keysym]
-            if shifted and keysym not in (_SHIFT,):
+            if shifted and keysym != _SHIFT:
                 codes.append(places[_SHIFT][0])
             codes.append(code)
         for code in codes:

@@ -8,6 +8,7 @@ import signal
 
 from . import processes, programs, users
 from .faults import Fault, Reported, describe
+from .places import checked, open_file
 from .programs import parse_program, raw
 
 TYPE_CHECKING = False
@@ -21,11 +22,9 @@ def launch(request: Request, user: str, state: State) -> None:
     program = parse_program(spec, user, state)
     log = spec.get("log")
     with users.acting_as(user):
-        output = os.open(
-            "/dev/null" if log is None else raw(log, "log"),
-            os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
-            0o644,
-        )
+        place = b"/dev/null" if log is None else checked(raw(log, "log"), "log")
+        output = open_file(place, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.set_blocking(output, True)
     stdin = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
     reader, writer = os.pipe2(os.O_CLOEXEC)
 

@@ -11,10 +11,8 @@ def png(pixels: bytes | bytearray, width: int, height: int) -> bytes:
     stride = 3 * width
     view = memoryview(pixels)
     packer = zlib.compressobj(1)
-    parts = []
-    for row in range(height):
-        parts.append(packer.compress(b"\0" + bytes(view[row * stride : (row + 1) * stride])))
-    parts.append(packer.flush())
+    rows = (b"\0" + bytes(view[row * stride : (row + 1) * stride]) for row in range(height))
+    parts = [*map(packer.compress, rows), packer.flush()]
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", b"".join(parts)) + _chunk(b"IEND", b"")
 

@@ -147,7 +147,7 @@ def _enter(program: Program) -> None:
 
 
 def _place(stdio: tuple[int, int, int], report: int) -> int:
-    """Put the three ends on 0, 1 and 2 and close everything else but `report`, which is returned under its new number."""
+    """Put the three ends on 0, 1 and 2, `report` on 3 (which is returned), and close everything else."""
     import fcntl
 
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in (*stdio, report)]

@@ -53,7 +53,7 @@ def _screen(value: object) -> tuple[int, int] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise ValueError("screen must be an object with width and height, or null")
+        raise TypeError("screen must be an object with width and height, or null")
     return int(value["width"]), int(value["height"])
 
 

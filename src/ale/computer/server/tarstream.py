@@ -1,6 +1,7 @@
 """Tar as both ends of the wire write and read it: POSIX pax, one pass, memory independent of what is in it.
 
-Names are bytes. The parser takes GNU long names too; what it doesn't know becomes an entry of kind `other`. Nothing here touches a file system: what is taken is the caller's decision.
+Names are bytes. The parser takes GNU long names too; what it doesn't know becomes an entry of kind `other`. Nothing
+here touches a file system: what is taken is the caller's decision.
 """
 
 from __future__ import annotations

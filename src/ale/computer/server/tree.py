@@ -73,10 +73,9 @@ class TreeSender:
         self._buffer = bytearray()
 
     def send_directory(self, top: int, depth: int) -> None:
-        entries = 0
-        for path, directory, name, info, too_deep in trees.walk(top, b"", depth):
-            entries += 1
-            if entries > 2 * self._limits.files + 1000:
+        most = 2 * self._limits.files + 1000
+        for number, (path, directory, name, info, too_deep) in enumerate(trees.walk(top, b"", depth)):
+            if number >= most:
                 self._refuse(path, b"too_many")
                 return
             if isinstance(info, OSError):

@@ -40,7 +40,7 @@ def login_env(user: str, state: State) -> dict[str, str]:
 
 
 def _harness_path() -> str:
-    """Harness layers bring `bin` folders of their own; they come last, so the machine's own programs keep their names."""
+    """Harness layers bring `bin` folders; they come last, so the machine's own programs keep their names."""
     try:
         names = sorted(os.listdir(_HARNESSES))
     except OSError:
