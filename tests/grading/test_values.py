@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -72,7 +72,7 @@ def test_numbers_as_people_write_them(cell: Cell, expected: str) -> None:
         float("inf"),
         True,
         None,
-        datetime(2025, 1, 1),
+        datetime(2025, 1, 1, tzinfo=UTC),
     ],
     ids=lambda cell: repr(cell)[:20] if not isinstance(cell, int) or cell is True else "long",
 )
@@ -93,7 +93,9 @@ def test_percent_counts_only_where_it_is_declared() -> None:
 
 
 def test_days() -> None:
-    assert day("2025-03-04") == day(datetime(2025, 3, 4, 17, 0)) == day(date(2025, 3, 4)) == date(2025, 3, 4)
+    assert (
+        day("2025-03-04") == day(datetime(2025, 3, 4, 17, 0, tzinfo=UTC)) == day(date(2025, 3, 4)) == date(2025, 3, 4)
+    )
     assert day("04.03.2025") is None
     assert day("04.03.2025", ("%d.%m.%Y",)) == date(2025, 3, 4)
     assert day("2025-02-30") is None

@@ -103,7 +103,7 @@ def _from_class(module: ModuleType, folder: Path) -> tuple[Task, ...]:
     for name, settings in variants:
         task = cls()
         task.instance = name
-        task.metadata = {**task.metadata, **settings}
+        task.metadata = {**getattr(task, "metadata", {}), **settings}
         tasks.append(task)
     return _named(tuple(tasks), variants, folder)
 
