@@ -106,7 +106,7 @@ async def test_long_texts_survive_the_pieces_of_a_stream(gateway: Gateway, tmp_p
 
 async def test_both_kinds_of_credentials_are_taken(gateway: Gateway, tmp_path: Path) -> None:
     async with visit(gateway, tmp_path) as visitor:
-        bearer = {"x-api-key": "", "Authorization": f"Bearer {visitor.door.token}"}
+        bearer = {"x-api-key": "dummy", "Authorization": f"bearer {visitor.door.token}"}
         assert (await visitor.post("/v1/messages", anthropic()))[0] == 200
         assert (await visitor.post("/v1/chat/completions", chat(), headers=bearer))[0] == 200
 

@@ -221,11 +221,10 @@ class Exchange:
         return spoken["/v1/messages" if anthropic or "/messages" in self._request.path else "/v1/chat/completions"]
 
     def _check_token(self) -> None:
-        offered = self._request.headers.get("x-api-key", "")
-        scheme, _, credentials = self._request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-        if not offered and scheme.lower() == "bearer":
-            offered = credentials.strip()
-        if not hmac.compare_digest(offered.encode("utf-8", "surrogateescape"), self._state.token.encode()):
+        headers, token = self._request.headers, self._state.token.encode()
+        scheme, _, credentials = headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        offered = [headers.get("x-api-key", ""), credentials.strip() if scheme.lower() == "bearer" else ""]
+        if not any(hmac.compare_digest(one.encode("utf-8", "surrogateescape"), token) for one in offered):
             raise _Refused(Failure(401, "authentication", "this is not the run's API key"))
 
     def _check_model(self, asked: ModelRequest) -> None:
