@@ -14,7 +14,7 @@ import pytest
 from tests.task.conftest import WriteWorkflow
 
 from ale.errors import TaskError
-from ale.task import process
+from ale.task import confine, process
 from ale.task.confine import walls
 from ale.task.process import Bounds, Job, run_job
 
@@ -192,6 +192,16 @@ def found():
 """
     with pytest.raises(TaskError, match="without a result: so long"):
         await run_main(body)
+
+
+async def test_without_bubblewrap_it_still_runs_bounded_and_says_so(
+    run_main: RunMain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (confine, process):
+        monkeypatch.setattr(module, "walls", lambda: None)
+    assert await run_main("import os\ndef found():\n    return sorted(os.environ)\n") != []
+    with anyio.fail_after(30), pytest.raises(TaskError, match=r"limit of 1 s \(bubblewrap is missing"):
+        await run_main("import time\ndef found():\n    time.sleep(300)\n", bounds=Bounds(seconds=1))
 
 
 async def gone(marker: str) -> None:

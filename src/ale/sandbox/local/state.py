@@ -23,6 +23,7 @@ from typing import Any
 import anyio
 
 from ale.errors import SandboxUnavailable
+from ale.home import home
 from ale.sandbox.protocol import Say
 
 
@@ -33,10 +34,7 @@ class State:
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> State:
         """`$ALE_HOME`, else `ale` in the user's data directory."""
-        if environ.get("ALE_HOME"):
-            return cls(Path(environ["ALE_HOME"]).absolute())
-        data = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".local" / "share")
-        return cls(Path(data).absolute() / "ale")
+        return cls(home(environ))
 
     @property
     def images(self) -> Path:
