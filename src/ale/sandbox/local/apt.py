@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,13 @@ def own_sources(root: Path = Path("/")) -> AptSources:
             "own distribution; build on such a machine"
         )
     return AptSources(suite, "\n\n".join(stanzas), "\n".join(lines), _options())
+
+
+def unknown_packages(names: Iterable[str]) -> list[str]:
+    """Which of these no index of this machine names; none when it has no index, as before an `apt-get update`."""
+    if not _known_origins():
+        return []
+    return sorted(set(names) - set(_apt("apt-cache", "pkgnames").split()))
 
 
 def host_suite(root: Path = Path("/")) -> str:

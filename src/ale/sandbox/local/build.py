@@ -25,7 +25,7 @@ from anyio.streams.text import TextReceiveStream
 from ale.computer.paths import AGENT_HOME, INPUT, OUTPUT, SOFTWARE, UIDS
 from ale.errors import SandboxUnavailable
 from ale.sandbox.images import ImageRecipe
-from ale.sandbox.local.apt import AptSources, own_sources
+from ale.sandbox.local.apt import AptSources, own_sources, unknown_packages
 from ale.sandbox.local.idmap import IdRange, find_range
 from ale.sandbox.local.mapped import make_directory, remove_tree, run_mapped, tool, tree_mb
 from ale.sandbox.local.state import State, free_mb, held, read_json, try_lock, write_json
@@ -52,7 +52,7 @@ async def build_image(recipe: ImageRecipe, state: State, say: Say) -> ImageIdent
     async with held(state, f"build-{digest[:16]}", say):
         if (state.images / digest / "image.json").exists():
             return identity(read_json(state.images / digest / "image.json"))
-        _preflight(recipe, state)
+        await anyio.to_thread.run_sync(_preflight, recipe, sources.suite, state)
         started = time.monotonic()
         clean_scratch(state, ids)
         with _scratch(recipe, state, ids) as scratch:
@@ -178,18 +178,24 @@ def _why(recipe: ImageRecipe, suite: str, words: list[str]) -> str:
     missing = re.findall(r"E: Unable to locate package (\S+)|E: Package '(\S+)' has no installation candidate", text)
     names = sorted({name for pair in missing for name in pair if name})
     if names:
-        known = "package" if len(names) == 1 else "packages"
-        return (
-            f"image '{recipe.name}' can't be built: {suite} has no {known} {', '.join(names)} in this machine's apt "
-            "sources; correct the recipe or the sources"
-        )
+        return _missing(recipe, suite, names)
     if "No space left on device" in text:
         return f"image '{recipe.name}' can't be built: the disk is full; free space or set ALE_HOME elsewhere"
     errors = [line.removeprefix("E: ") for line in words if line.startswith(("E: ", "Err:", "W: Failed"))] or words
     return f"image '{recipe.name}' can't be built: mmdebstrap said: {'; '.join(errors[:3])[:500] or 'nothing'}"
 
 
-def _preflight(recipe: ImageRecipe, state: State) -> None:
+def _missing(recipe: ImageRecipe, suite: str, names: list[str]) -> str:
+    known = "package" if len(names) == 1 else "packages"
+    return (
+        f"image '{recipe.name}' can't be built: {suite} has no {known} {', '.join(names)} in this machine's apt "
+        "sources; correct the recipe, or the sources (apt-get update reads them again)"
+    )
+
+
+def _preflight(recipe: ImageRecipe, suite: str, state: State) -> None:
+    if names := unknown_packages(recipe.packages):
+        raise SandboxUnavailable(_missing(recipe, suite, names))
     need, free = recipe.size_mb + 500, state.free_mb()
     if free < need:
         raise SandboxUnavailable(

@@ -7,7 +7,8 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +87,27 @@ def _limits(version: int, controller: str, size: Size) -> dict[str, str]:
 def enter(paths: tuple[Path, ...], pid: int) -> None:
     for path in paths:
         (path / "cgroup.procs").write_text(str(pid), encoding="ascii")
+
+
+@contextmanager
+def without_forks(paths: tuple[Path, ...]) -> Iterator[Path | None]:
+    """While this lasts no process of the group can make another one. Gives the group's directory, None where process
+    numbers can't be limited."""
+    place = next((path for path in paths if (path / "pids.max").exists()), None)
+    if place is None:
+        yield None
+        return
+    before = (place / "pids.max").read_text(encoding="ascii")
+    (place / "pids.max").write_text("0", encoding="ascii")
+    try:
+        yield place
+    finally:
+        (place / "pids.max").write_text(before, encoding="ascii")
+
+
+def members(path: Path) -> list[int]:
+    """Pids, as the host numbers them."""
+    return [int(line) for line in (path / "cgroup.procs").read_text(encoding="ascii").split()]
 
 
 def out_of_memory_kills(paths: tuple[Path, ...]) -> int:

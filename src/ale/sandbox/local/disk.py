@@ -4,6 +4,7 @@ the sandboxes' own disks when that has shrunk noticeably."""
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 from ale.errors import SandboxUnavailable
@@ -20,6 +21,12 @@ NOTICE_MB = 64
 
 PERIOD = 1.0
 """Seconds between two looks. On a disk that takes 1 GB/s a sandbox may exceed its size by that much."""
+
+LONGEST = 15.0
+"""Seconds after which is measured in any case: while others free space, the sum does not show what a sandbox writes."""
+
+SHARE = 0.05
+"""Part of the time that measuring may take, when sandboxes hold very many files."""
 
 
 class DiskWatch:
@@ -68,7 +75,7 @@ class DiskWatch:
         return self._verdicts.get(sandbox, "")
 
     def _look(self) -> None:
-        measured_at = self._state.free_mb()
+        measured_at, next_at = self._state.free_mb(), time.monotonic() + LONGEST
         while True:
             self._wake.wait(self._period)
             with self._lock:
@@ -77,11 +84,13 @@ class DiskWatch:
                     return
                 records = [record for record in self._watched.values() if record.id not in self._verdicts]
             free = self._state.free_mb()
-            if free > self._floor and measured_at - free < NOTICE_MB:
+            begin = time.monotonic()
+            if free > self._floor and measured_at - free < NOTICE_MB and begin < next_at:
                 measured_at = max(measured_at, free)
                 continue
             sizes = self._measure(records)
-            measured_at = self._state.free_mb()
+            now = time.monotonic()
+            measured_at, next_at = self._state.free_mb(), now + max(LONGEST, (now - begin) / SHARE)
             self._judge(sizes, free)
 
     def _measure(self, records: list[Record]) -> list[tuple[int, Record]]:

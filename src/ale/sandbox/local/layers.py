@@ -30,7 +30,7 @@ from ale.sandbox.protocol import ImageIdentity, Say
 INSTALL_BOUND = 900.0
 CHECK_BOUND = 120.0
 
-_EXACT = re.compile(r"^(@[a-z0-9._~-]+/)?[a-z0-9._~-]+@\d+\.\d+\.\d+[A-Za-z0-9.+-]*$")
+_EXACT = re.compile(r"^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*@\d+\.\d+\.\d+[A-Za-z0-9.+-]*$")
 """npm silently takes an older version than the newest when it fits the Node that runs, so versions are written out."""
 
 

@@ -24,7 +24,9 @@ from ale.sandbox.local.processes import ProcessId
 READY_BOUND = 60.0
 """Seconds until the server must have answered; it takes 0.1 s on a quiet machine."""
 
-AGENT_PROCESSES = 2048
+AGENT_PROCESSES = 1024
+"""Processes and threads of the agent's user. A browser has 200, an office suite 50."""
+
 OPEN_FILES = 65536
 
 SERVER_COMMAND = ("/usr/bin/python3", "-I", "-S", "/opt/ale/server")

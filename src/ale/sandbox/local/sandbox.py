@@ -104,7 +104,7 @@ class LocalSandbox:
             parts.append(f"its first process ended with code {code}")
         else:
             parts.append("its first process has ended")
-        kills = cgroups.out_of_memory_kills(tuple(Path(path) for path in self._record.cgroups))
+        kills = cgroups.out_of_memory_kills(self._groups())
         if kills:
             parts.append(f"{kills} processes were ended because {self._record.spec.size.memory_mb} MB were used up")
         parts.append(f"log: {last_words(self._log())}")
@@ -123,11 +123,13 @@ class LocalSandbox:
     async def _end_agent(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if not self._runs():
             return ("everything (the machine had ended)",), ("host",)
-        killed: list[str] = []
+        killed = await anyio.to_thread.run_sync(
+            processes.end_members, self._groups(), self._around.agent_uid, FREEZE_BOUND
+        )
         left: list[str] = []
         with anyio.move_on_after(FREEZE_BOUND) as scope:
             try:
-                killed = list((await self._session.freeze()).killed)
+                killed += (await self._session.freeze()).killed
             except InfrastructureError as error:
                 left = [str(error)]
         if scope.cancelled_caught:
@@ -192,6 +194,9 @@ class LocalSandbox:
 
     def _runs(self) -> bool:
         return not self._released and self._record.init is not None and self._record.init.alive()
+
+    def _groups(self) -> tuple[Path, ...]:
+        return tuple(Path(path) for path in self._record.cgroups)
 
     def _mark_frozen(self) -> Record:
         return self._around.shelf.update(self._record, frozen=True)
