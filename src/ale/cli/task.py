@@ -13,12 +13,12 @@ from typing import Any
 import anyio
 import click
 
-from ale.cli.text import one_line, plain
 from ale.errors import TaskError
 from ale.home import home
 from ale.task.discover import Catalogue, Pattern, Workflow, choose, discover, matching
 from ale.task.instances import InstanceInfo, list_instances
 from ale.task.scaffold import scaffold
+from ale.text import one_line, plain
 
 _AT_ONCE = 4
 """Worker processes that read instances at the same time."""
