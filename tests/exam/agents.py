@@ -62,7 +62,10 @@ cd /tmp
 (setsid sh -c 'while true; do echo daemon > /task/output/late.txt; sleep 0.05; done' </dev/null >/dev/null 2>&1 &)
 (nohup sh -c 'trap "" TERM HUP INT; while true; do sleep 0.1; done' </dev/null >/dev/null 2>&1 &)
 cat > respawn.sh <<'SH'
-while true; do (setsid sh respawn.sh </dev/null >/dev/null 2>&1 &); sleep 0.2; [ "$(ls /proc | wc -l)" -gt 150 ] && sleep 1; done
+while true; do
+  (setsid sh respawn.sh </dev/null >/dev/null 2>&1 &); sleep 0.2
+  [ "$(ls /proc | wc -l)" -gt 150 ] && sleep 1
+done
 SH
 (setsid sh respawn.sh </dev/null >/dev/null 2>&1 &)
 """
@@ -74,7 +77,11 @@ async def leaves_survivors(context: AgentContext) -> None:
 
 
 async def looks_for_the_reference(context: AgentContext) -> None:
-    found = await context.session.run_command("grep -rIl --exclude-dir=proc --exclude-dir=sys 'the-key-is' / 2>/dev/null; ls -R /task; cat /proc/[0-9]*/environ 2>/dev/null", check=False)
+    found = await context.session.run_command(
+        "grep -rIl --exclude-dir=proc --exclude-dir=sys 'the-key-is' / 2>/dev/null; ls -R /task; "
+        "cat /proc/[0-9]*/environ 2>/dev/null",
+        check=False,
+    )
     await _answer(context, found.stdout)
 
 
@@ -97,6 +104,44 @@ async def waits_for_ever(context: AgentContext) -> None:
     await anyio.sleep_forever()
 
 
+CALLER = r"""
+import json, sys, urllib.request
+base, token, model, forever = sys.argv[1:5]
+open("/task/output/answer.txt", "w").write("42\n")
+messages = [{"role": "user", "content": "go on"}]
+tools = [{"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}]
+while True:
+    body = json.dumps({"model": model, "messages": messages, "tools": tools}).encode()
+    request = urllib.request.Request(base + "/v1/chat/completions", body,
+        {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            said = json.load(answer)["choices"][0]["message"]
+    except urllib.error.HTTPError as error:
+        print(error.code, error.read().decode())
+        if forever == "yes":
+            import time; time.sleep(1000)
+        sys.exit(1)
+    messages += [said, {"role": "user", "content": "go on"}]
+    if "stop" in (said.get("content") or ""):
+        sys.exit(0)
+"""
+
+
+async def calls_the_model(context: AgentContext) -> AgentResult:
+    model = context.model
+    assert model is not None
+    forever = "yes" if context.settings.get("stubborn") else "no"
+    command = ["python3", "-c", CALLER, model.base_url, model.token, model.name, forever]
+    done = await context.session.run_command(command, check=False, timeout=None)
+    return AgentResult("finished" if done.success else "crashed", done.return_code, done.stdout + done.stderr)
+
+
+async def never_calls(context: AgentContext) -> AgentResult:
+    await _answer(context)
+    return AgentResult("finished", 0, "not logged in")
+
+
 AGENTS = {
     function.__name__.replace("_", "-"): Scripted(function.__name__.replace("_", "-"), function)
     for function in (
@@ -104,3 +149,7 @@ AGENTS = {
         hostile_output, marks_its_home, waits_for_ever,
     )
 }  # fmt: skip
+AGENTS |= {
+    "calls-the-model": Scripted("calls-the-model", calls_the_model, uses_model=True),
+    "never-calls": Scripted("never-calls", never_calls, uses_model=True),
+}

@@ -29,13 +29,13 @@ licence: Apache-2.0
 canary: 7d1c1f5e-tests
 """
 
-MAIN = '''
+MAIN = """
 from ale.score import Score
 from ale.task import Task
 
 
 def load():
-    return [Task(description="Write the sum of the numbers in /task/input/numbers.txt to /task/output/answer.txt", instance="one")]
+    return [Task(description="Write the sum of the numbers in /task/input to /task/output/answer.txt", instance="one")]
 
 
 async def start(task, session):
@@ -51,8 +51,9 @@ async def evaluate(task, session):
 
 
 async def solve(task, session):
-    await session.run_command("python3 -c 'print(sum(map(int, open(\\"/task/input/numbers.txt\\"))))' > /task/output/answer.txt")
-'''
+    program = "print(sum(map(int, open('/task/input/numbers.txt'))))"
+    await session.run_command(f'python3 -c "{program}" > /task/output/answer.txt')
+"""
 
 
 class Bench:
@@ -73,6 +74,17 @@ class Bench:
 
     def write(self, name: str, text: str) -> None:
         (self.workflow / name).write_text(textwrap.dedent(text), encoding="utf-8")
+
+    def change(self, name: str, old: str, new: str) -> None:
+        text = (self.workflow / name).read_text(encoding="utf-8")
+        assert old in text
+        self.write(name, text.replace(old, new))
+
+    def grade_by(self, body: str) -> None:
+        """Put `body` in place of what evaluate() does."""
+        main = (self.workflow / "main.py").read_text(encoding="utf-8")
+        begin, end = main.index("    expected = int"), main.index("async def solve")
+        self.write("main.py", f"{main[:begin]}    {body}\n\n\n{main[end:]}")
 
     def experiment(self, *agents: object, **changes: object) -> Experiment:
         data = {"name": "bench", "tasks": ["computing_math/sums"], "agents": list(agents), "concurrency": 1}

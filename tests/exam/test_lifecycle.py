@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.exam.conftest import Bench
 
 from ale.exam.events import PHASES, read_events
 from ale.exam.folder import RESULT, read_result
 from ale.outcome import AgentEnd, Outcome
 from ale.sandbox import open_provider
 from ale.trajectory.document import read_trajectory
-from tests.exam.conftest import Bench
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("base_image")]
 
@@ -86,7 +86,7 @@ async def test_an_agent_stopped_by_the_clock_is_graded_on_what_it_left(bench: Be
 
 
 async def test_the_tasks_own_budget_binds_when_it_is_smaller(bench: Bench) -> None:
-    bench.write("task.yaml", (bench.workflow / "task.yaml").read_text().replace("time_budget_s: 60", "time_budget_s: 1"))
+    bench.change("task.yaml", "time_budget_s: 60", "time_budget_s: 1")
     result, _ = await bench.one("waits-for-ever")
     assert (result.agent_end, result.limits.time_set_by) == (AgentEnd.TIME_LIMIT, "task")
 
@@ -142,9 +142,7 @@ GRADERS = {
 @pytest.mark.parametrize("case", GRADERS)
 async def test_a_broken_grader_is_no_zero(bench: Bench, case: str) -> None:
     body, expected = GRADERS[case]
-    main = (bench.workflow / "main.py").read_text()
-    begin, end = main.index("    expected = int"), main.index("async def solve")
-    bench.write("main.py", f"{main[:begin]}    {body}\n\n\n{main[end:]}")
+    bench.grade_by(body)
     result, _ = await bench.one("right", limits={"grading_time": 3})
     assert (result.outcome, result.score) == (Outcome.UNSCORED_GRADER, None)
     assert result.error is not None
@@ -171,7 +169,7 @@ async def test_a_task_that_hands_out_its_answer_is_stopped_before_the_agent(benc
 
 
 async def test_a_broken_start_names_file_and_line(bench: Bench) -> None:
-    bench.write("main.py", (bench.workflow / "main.py").read_text().replace("await session.write_file(", "raise OSError("))
+    bench.change("main.py", "await session.write_file(", "raise OSError(")
     result, _ = await bench.one("right")
     assert result.outcome is Outcome.UNSCORED_GRADER
     assert result.error is not None
@@ -181,15 +179,11 @@ async def test_a_broken_start_names_file_and_line(bench: Bench) -> None:
 
 @pytest.mark.parametrize("place", ["fresh", "fork", "same"])
 async def test_grading_happens_where_the_card_says(bench: Bench, place: str) -> None:
-    bench.write("task.yaml", (bench.workflow / "task.yaml").read_text() + f"grade_on: {place}\n")
-    main = (bench.workflow / "main.py").read_text()
-    begin, end = main.index("    expected = int"), main.index("async def solve")
-    body = (
-        "    seen = await session.run_command('cat /home/agent/mark /task/output/answer.txt /task/input/numbers.txt', check=False)\n"
-        "    return Score(1.0, sentence=seen.stdout)"
+    bench.change("task.yaml", "tier: near-term", f"tier: near-term\ngrade_on: {place}")
+    files = "/home/agent/mark /task/output/answer.txt /task/input/numbers.txt"
+    bench.grade_by(
+        f"seen = await session.run_command('cat {files}', check=False)\n    return Score(1.0, sentence=seen.stdout)"
     )
-    bench.write("main.py", f"{main[:begin]}{body}\n\n\n{main[end:]}")
-
     result, folder = await bench.one("marks-its-home")
     sentence = json.loads((folder / "debug/eval/result.json").read_bytes())["score"]["sentence"]
     assert result.integrity.graded_on == place
@@ -223,13 +217,13 @@ async def test_results_are_kept_and_new_attempts_stand_beside_them(bench: Bench)
     assert {result.id for result in again}.isdisjoint(result.id for result in first)
 
 
-async def test_a_try_that_infrastructure_broke_is_set_aside_and_repeated(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_try_that_failed_is_set_aside_and_repeated(bench: Bench) -> None:
     plan = await bench.plan("refuses-to-start", retries={"harness": 1, "infrastructure": 0})
     [result] = await bench.carry_out(plan)
     folder = plan.runs[0].folder
     assert (result.outcome, result.tries) == (Outcome.UNSCORED_HARNESS, 2)
     assert (folder / "tries" / "1" / RESULT).is_file()
-    assert [event.event for event in read_events(folder / "events.jsonl")][0] == "run.retry"
+    assert next(read_events(folder / "events.jsonl")).event == "run.retry"
 
 
 async def test_inputs_are_kept_once_for_equal_runs(bench: Bench) -> None:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ale.text import plain, storable, storable_value
 from ale.trajectory.document import Meta, iter_steps, read_trajectory, write_trajectory
-from ale.trajectory.recorder import MAX_TEXT, RecordedAction, Recorder, steps_from_actions
 from ale.trajectory.schema import Action, Agent, Artifact, Observation, Step, TaskRef, Usage, json_schema
-from ale.trajectory.text import printable, storable, storable_value
 from ale.trajectory.tool_class import DESKTOP_TOOLS, tool_class
 
 ROOT = Path(__file__).parents[2]
@@ -86,44 +85,6 @@ def test_the_schema_file_is_current() -> None:
     assert kept == json_schema(), "run: python -m ale.trajectory docs/schemas/trajectory.schema.json"
 
 
-def test_recorded_actions_become_steps_with_true_times_and_exit_codes(tmp_path: Path) -> None:
-    recorder = Recorder()
-    with recorder.action("run_command", {"command": "make", "stdin": b"123"}) as seen:
-        seen.stdout, seen.stderr, seen.exit_code = "built", "warning", 2
-    with recorder.action("screenshot") as seen:
-        seen.image = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-    with pytest.raises(FileNotFoundError), recorder.action("read_file", {"path": "/nowhere"}):
-        raise FileNotFoundError("/nowhere")
-    travelled = [RecordedAction.model_validate_json(done.model_dump_json()) for done in recorder.actions]
-    assert travelled == recorder.actions
-    make, shot, failed = steps_from_actions(tmp_path, travelled)
-    assert (make.actor, make.action.type, make.action.args) == (
-        "oracle",
-        "Bash",
-        {"command": "make", "stdin": "3 bytes"},
-    )
-    assert make.observation is not None
-    assert (make.observation.stdout, make.observation.stderr, make.observation.exit_code) == ("built", "warning", 2)
-    assert make.observation.timestamp is not None
-    assert make.timestamp <= make.observation.timestamp
-    assert shot.action.type == "GUI"
-    assert shot.observation is not None
-    assert (tmp_path / str(shot.observation.image_path)).read_bytes().startswith(b"\x89PNG")
-    assert failed.observation is not None
-    assert failed.observation.error == "FileNotFoundError: /nowhere"
-
-
-def test_recorded_texts_are_bounded_and_say_so() -> None:
-    recorder = Recorder()
-    with recorder.action("run_command", {"command": "c" * 10 * MAX_TEXT, "odd": "\ud800\0"}) as seen:
-        seen.stdout = "x" * (MAX_TEXT + 7)
-    [done] = recorder.actions
-    assert done.stdout is not None
-    assert "7 characters are left out" in done.stdout
-    assert len(done.args["command"]) < MAX_TEXT + 100
-    assert done.args["odd"] == "\ufffd\u2400"
-
-
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -192,5 +153,5 @@ def test_text_becomes_storable(given: str, stored: str) -> None:
     ],
 )
 def test_text_for_people_cannot_drive_a_terminal(attack: str) -> None:
-    assert printable(f"a{attack}b\n") == "ab\n"
-    assert "\x1b" not in printable(f"a\x1b{attack}\x1b")
+    assert plain(f"a{attack}b\n") == "ab\n"
+    assert "\x1b" not in plain(f"a\x1b{attack}\x1b")

@@ -11,7 +11,7 @@ import click
 from watchfiles import watch
 
 from ale.cli.locate import is_run, locate
-from ale.cli.text import one_line
+from ale.text import one_line
 from ale.errors import UsageError
 from ale.exam.events import Event
 

@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ale.cli.text import one_line, seconds
+from ale.text import one_line, seconds
 from ale.exam.events import Event
 from ale.exam.planning import Plan
 from ale.exam.result import RunResult

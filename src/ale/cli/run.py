@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ale.cli.progress import open_progress
 from ale.cli.scoreboard import scoreboard
-from ale.cli.text import seconds
+from ale.text import seconds
 from ale.errors import UsageError
 from ale.exam.conductor import carry_out
 from ale.exam.experiment import Experiment, read_experiment

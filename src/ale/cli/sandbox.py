@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import click
 
-from ale.cli.text import one_line
+from ale.text import one_line
 from ale.computer.paths import User
 from ale.computer.session import CommandExit, Session
 from ale.errors import UsageError

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ale.cli.progress import verdict
-from ale.cli.text import one_line, seconds
+from ale.text import one_line, seconds
 from ale.exam.result import RunResult
 from ale.outcome import MEANING, Outcome
 

@@ -16,6 +16,7 @@ from typing import Any
 from ale.computer.paths import User
 from ale.computer.session import CommandResult, DeliveredRun, Session
 from ale.errors import CommandFailed, CommandTimeout
+from ale.text import storable
 
 MAX_TEXT = 256 * 2**10
 """Characters of each text that are reported; a longer one loses its middle and says so."""
@@ -103,7 +104,7 @@ def _shown(value: Any) -> Any:
 
 
 def _bounded(text: str) -> str:
-    text = text.encode("utf-8", "replace").decode()
+    text = storable(text)
     if len(text) <= MAX_TEXT:
         return text
     half = MAX_TEXT // 2

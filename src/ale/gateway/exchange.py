@@ -21,7 +21,7 @@ from ale.gateway.prices import listed_price
 from ale.gateway.spec import CallEvent, DoorReport, DoorSpec, LimitReached, to_json
 from ale.trajectory.clock import Moment
 from ale.trajectory.schema import Usage
-from ale.trajectory.text import storable
+from ale.text import storable
 from ale.trajectory.transcript import Call, CallKind, TranscriptWriter
 
 MAX_BODY = 256 * 2**20

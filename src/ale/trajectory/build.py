@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ale.text import storable, storable_value
 from ale.trajectory.clock import Moment
 from ale.trajectory.pictures import Gallery
 from ale.trajectory.readers import Answer, ToolResult, ToolUse, readers
 from ale.trajectory.schema import Action, Observation, Step, Usage
-from ale.trajectory.text import storable, storable_value
 from ale.trajectory.tool_class import tool_class
 from ale.trajectory.transcript import Call, read_transcript
 

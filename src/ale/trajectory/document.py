@@ -12,9 +12,9 @@ from typing import IO, Any
 
 from pydantic import BaseModel
 
+from ale.text import storable
 from ale.trajectory import interaction_log
 from ale.trajectory.schema import SCHEMA, Agent, Artifact, Step, TaskRef, Totals, Trajectory, Usage
-from ale.trajectory.text import storable
 
 FILE = "trajectory.json"
 LOG_FILE = "interaction_log.json"

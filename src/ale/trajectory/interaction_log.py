@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ale.text import plain, shortened
 from ale.trajectory.schema import Step
-from ale.trajectory.text import printable, shortened
 
 SCHEMA = "ale.interaction_log/1"
 
@@ -51,4 +51,4 @@ def _saw(step: Step) -> str | None:
 
 
 def _line(text: str) -> str:
-    return shortened(" ".join(printable(text[: 8 * SHORT]).split()), SHORT)
+    return shortened(" ".join(plain(text[: 8 * SHORT]).split()), SHORT)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ale.cli.text import one_line, plain, seconds
+from ale.text import one_line, plain, seconds
 
 HOSTILE = [
     "\x1b[2Jgone", "\x1b]0;title\x07gone", "\x1b]52;c;cm0gLXJm\x1b\\gone", "\x1bPq#0\x1b\\gone", "\x9b31mgone",
