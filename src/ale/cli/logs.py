@@ -11,9 +11,9 @@ import click
 from watchfiles import watch
 
 from ale.cli.locate import is_run, locate
-from ale.text import one_line
 from ale.errors import UsageError
 from ale.exam.events import Event
+from ale.text import one_line
 
 _LAST = "release.end"
 

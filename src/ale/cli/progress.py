@@ -15,11 +15,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ale.text import one_line, seconds
 from ale.exam.events import Event
 from ale.exam.planning import Plan
 from ale.exam.result import RunResult
 from ale.outcome import Outcome
+from ale.text import one_line, seconds
 
 _WORDS = {
     "plan": "planning", "provision": "making the sandbox", "stage": "staging inputs", "start": "starting the task",

@@ -15,13 +15,13 @@ from rich.console import Console
 
 from ale.cli.progress import open_progress
 from ale.cli.scoreboard import scoreboard
-from ale.text import seconds
 from ale.errors import UsageError
 from ale.exam.conductor import carry_out
 from ale.exam.experiment import Experiment, read_experiment
 from ale.exam.planning import Plan, make_plan
 from ale.exam.result import RunResult
 from ale.outcome import Outcome
+from ale.text import seconds
 
 
 @click.command()

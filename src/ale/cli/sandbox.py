@@ -11,13 +11,13 @@ from typing import Any
 import anyio
 import click
 
-from ale.text import one_line
 from ale.computer.paths import User
 from ale.computer.session import CommandExit, Session
 from ale.errors import UsageError
 from ale.sandbox import open_provider, provider_names
 from ale.sandbox.images import find_recipes
 from ale.sandbox.protocol import Provider, Sandbox, SandboxInfo, SandboxSpec
+from ale.text import one_line
 
 _provider_option = click.option(
     "--for",

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ale.cli.progress import verdict
-from ale.text import one_line, seconds
 from ale.exam.result import RunResult
 from ale.outcome import MEANING, Outcome
+from ale.text import one_line, seconds
 
 
 def means(results: Sequence[RunResult]) -> tuple[float | None, float | None]:

@@ -14,10 +14,10 @@ from rich.tree import Tree
 from ale.cli.locate import is_run, locate
 from ale.cli.progress import verdict
 from ale.cli.scoreboard import scoreboard
-from ale.text import one_line, plain, seconds
 from ale.exam.folder import find_runs, read_result
 from ale.exam.result import RunResult
 from ale.score import Part, Score
+from ale.text import one_line, plain, seconds
 from ale.trajectory.document import iter_steps
 from ale.trajectory.schema import Step
 

@@ -12,10 +12,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from ale.errors import SandboxUnavailable
+from ale.sandbox.finding import Finding
 from ale.sandbox.local import cgroups, seccomp, userns
 from ale.sandbox.local.apt import own_sources
 from ale.sandbox.local.box import Box
@@ -29,18 +29,6 @@ _OLDEST_BUBBLEWRAP = (0, 6)
 """The first with `--size`; 0.8.0 is what was measured (facts of Debian 12)."""
 
 _PROBE_BOUND = 60.0
-
-
-@dataclass(frozen=True)
-class Finding:
-    """needed_for: `run` (any sandbox), `build` (images alone) or `limits` (a limit that is not enforced without it).
-    why: what was seen. mend: what to do; empty when ok."""
-
-    name: str
-    needed_for: str
-    ok: bool
-    why: str
-    mend: str = ""
 
 
 def findings(state: State) -> list[Finding]:
