@@ -12,7 +12,7 @@ import anyio
 from ale.computer.client import connect
 from ale.computer.paths import UIDS
 from ale.documents import nearest
-from ale.errors import SandboxLost, SandboxUnavailable, UsageError
+from ale.errors import InfrastructureError, SandboxLost, SandboxUnavailable, UsageError
 from ale.sandbox.images import read_recipe
 from ale.sandbox.layers import LayerIdentity, LayerRecipe
 from ale.sandbox.local import cgroups, machine
@@ -132,6 +132,9 @@ class LocalProvider:
             record = known.shelf.update(record, monitor=started.monitor, init=started.init)
             door = await machine.greet(started, _start_message(record), folder / "log")
             session = await connect(known.shelf.endpoint(record))
+            if spec.screen is not None:
+                # a program that starts before the window manager is never managed: it gets neither focus nor frame
+                await session.screen_size()
         except BaseException as error:
             words = machine.last_words(folder / "log")
             with anyio.CancelScope(shield=True):
@@ -143,6 +146,8 @@ class LocalProvider:
                 os.close(lock)
             if isinstance(error, SandboxLost):
                 raise SandboxUnavailable(f"a sandbox ended while it started: {error.evidence}; {words}") from error
+            if isinstance(error, InfrastructureError) and not isinstance(error, SandboxUnavailable):
+                raise SandboxUnavailable(f"a sandbox did not start as a whole: {error}; {words}") from error
             raise
         known.watch.add(record)
         return LocalSandbox(record, session, self._surroundings(known), Grip(lock, process, door))
