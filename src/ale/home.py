@@ -12,3 +12,8 @@ def home(environ: Mapping[str, str]) -> Path:
         return Path(environ["ALE_HOME"]).absolute()
     data = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".local" / "share")
     return Path(data).absolute() / "ale"
+
+
+def instance_cache(environ: Mapping[str, str]) -> Path:
+    """Instance lists by the digest of their workflow; safe to lose."""
+    return home(environ) / "cache" / "instances"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ from ale.exam.conductor import carry_out
 from ale.exam.experiment import Experiment, read_experiment
 from ale.exam.planning import Plan, make_plan
 from ale.exam.result import RunResult
+from ale.home import instance_cache
 from ale.outcome import Outcome
 from ale.text import seconds
 
@@ -59,7 +61,7 @@ def run(
     cleanly: what runs is recorded as cancelled, nothing is left running, and the same command goes on from there.
     """
     experiment = _experiment(exam, options)
-    plan = anyio.run(lambda: make_plan(experiment, again=again))
+    plan = anyio.run(lambda: make_plan(experiment, again=again, cache=instance_cache(os.environ)))
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return

@@ -14,7 +14,7 @@ import anyio
 import click
 
 from ale.errors import TaskError
-from ale.home import home
+from ale.home import instance_cache
 from ale.task.discover import Catalogue, Pattern, Workflow, choose, discover, matching
 from ale.task.instances import InstanceInfo, list_instances
 from ale.task.scaffold import scaffold
@@ -72,7 +72,7 @@ def show(name: str, tasks_dir: Path, as_json: bool) -> None:
     """Show a task's card and what its instances ask."""
     workflow_name, _, instance = name.partition(":")
     workflow = discover(tasks_dir).workflow(workflow_name)
-    instances = anyio.run(list_instances, workflow, _cache())
+    instances = anyio.run(list_instances, workflow, instance_cache(os.environ))
     if instance:
         chosen = choose(workflow, [Pattern.parse(name)], [each.name for each in instances])
         instances = tuple(each for each in instances if each.name in chosen)
@@ -120,7 +120,7 @@ async def _read(catalogue: Catalogue, patterns: Sequence[str]) -> _Found:
     async def look(workflow: Workflow) -> None:
         async with gate:
             try:
-                found[workflow] = await list_instances(workflow, _cache())
+                found[workflow] = await list_instances(workflow, instance_cache(os.environ))
             except TaskError as error:
                 broken.append((workflow.name, str(error)))
 
@@ -175,7 +175,3 @@ def _facts(workflow: Workflow) -> list[tuple[str, str]]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _cache() -> Path:
-    return home(os.environ) / "cache" / "instances"

@@ -42,15 +42,16 @@ class Plan:
         return [chosen] if chosen else sorted({self.card(run).image for run in self.runs})
 
 
-async def make_plan(experiment: Experiment, *, again: bool = False) -> Plan:
+async def make_plan(experiment: Experiment, *, again: bool = False, cache: Path | None = None) -> Plan:
     """Validate everything that can be validated without starting anything.
 
-    again: new attempts beside the ones that exist, instead of only what has no final outcome yet.
+    again: new attempts beside the ones that exist, instead of only what has no final outcome yet. cache: where instance
+    lists are remembered; losing it costs only time.
     Raises UsageError for whatever the experiment names that does not exist or does not fit.
     """
     harnesses = {agent.harness: open_harness(agent.harness) for agent in experiment.agents}
     catalogue = discover(experiment.tasks_dir)
-    cases, cards = await _cases(catalogue, experiment.tasks)
+    cases, cards = await _cases(catalogue, experiment.tasks, cache)
     _check_models(experiment, harnesses, cases)
     first = 1 + (_last_attempt(experiment) if again else 0)
     planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
@@ -75,13 +76,15 @@ def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], case
             check_price(agent.model_name, agent.model)
 
 
-async def _cases(catalogue: Catalogue, patterns: Sequence[str]) -> tuple[tuple[Case, ...], dict[tuple[str, str], Card]]:
+async def _cases(
+    catalogue: Catalogue, patterns: Sequence[str], cache: Path | None
+) -> tuple[tuple[Case, ...], dict[tuple[str, str], Card]]:
     chosen = matching(catalogue, patterns)
     cases: dict[Workflow, list[Case]] = {}
     cards: dict[tuple[str, str], Card] = {}
 
     async def look(workflow: Workflow) -> None:
-        instances = {instance.name: instance for instance in await list_instances(workflow)}
+        instances = {instance.name: instance for instance in await list_instances(workflow, cache)}
         names = choose(workflow, chosen[workflow], tuple(instances))
         cases[workflow] = [Case(workflow, name) for name in names]
         for name in names:
