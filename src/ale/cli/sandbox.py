@@ -77,12 +77,16 @@ def shell(ctx: click.Context, name: str, command: tuple[str, ...], as_root: bool
 
     With a COMMAND (after `--`) that is run in place of a shell, without a terminal; its exit code becomes this one's.
     """
-    user: User = "root" if as_root else "agent"
     if not command and not sys.stdin.isatty():
         raise UsageError(f"a shell needs a terminal; give a command instead: ale sandbox shell {name} -- COMMAND")
 
     async def work() -> int:
-        async with _machine(open_provider(provider_name), name) as machine:
+        provider = open_provider(provider_name)
+        user: User = "root" if as_root else "agent"
+        if user == "agent" and await _is_frozen(provider, name):
+            _say(f"sandbox {name} is frozen, so nothing runs as the agent any more; this is root")
+            user = "root"
+        async with _machine(provider, name) as machine:
             if command:
                 return await _run(machine.session(user), command)
             from ale.cli.shell import interact
@@ -112,8 +116,9 @@ def remove(names: tuple[str, ...], provider_name: str) -> None:
 
 
 @sandbox.command()
+@click.option("--old", is_flag=True, help="Also images that no recipe gives any more, and their layers.")
 @_provider_option
-def gc(provider_name: str) -> None:
+def gc(old: bool, provider_name: str) -> None:
     """Remove what processes that no longer exist left: sandboxes, disks, unfinished builds."""
 
     async def work() -> Sequence[str]:
@@ -121,7 +126,7 @@ def gc(provider_name: str) -> None:
         collect = getattr(provider, "collect_garbage", None)
         if collect is None:
             return [f"sandbox {name}" for name in await provider.sweep()]
-        found: Sequence[str] = await collect()
+        found: Sequence[str] = await collect(old=old)
         return found
 
     removed = anyio.run(work)
@@ -157,6 +162,10 @@ async def _machine(provider: Provider, name: str) -> AsyncIterator[Sandbox]:
             await machine.destroy()
     else:
         yield await provider.attach(name)
+
+
+async def _is_frozen(provider: Provider, name: str) -> bool:
+    return any(info.id == name and info.state == "frozen" for info in await provider.list())
 
 
 async def _run(session: Session, command: Sequence[str]) -> int:

@@ -59,7 +59,7 @@ class Layers:
         async def fill(place: Path, fs: Path) -> dict[str, Any]:
             await anyio.to_thread.run_sync(self._unpack, server_tar(), fs)
             await self._compile(place, fs, rootfs)
-            return {"name": "server", "version": ""}
+            return {"name": "server", "version": "", "image": image.content}
 
         await self._build(digest, lambda line: None, fill)
         return self._state.layers / digest / "fs"

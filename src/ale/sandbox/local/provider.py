@@ -13,7 +13,7 @@ from ale.computer.client import connect
 from ale.computer.paths import UIDS
 from ale.documents import nearest
 from ale.errors import InfrastructureError, SandboxLost, SandboxUnavailable, UsageError
-from ale.sandbox.images import read_recipe
+from ale.sandbox.images import find_recipes, read_recipe
 from ale.sandbox.layers import LayerIdentity, LayerRecipe
 from ale.sandbox.local import cgroups, machine
 from ale.sandbox.local.apt import host_suite
@@ -89,12 +89,17 @@ class LocalProvider:
             removed = await anyio.to_thread.run_sync(known.removal.sweep)
         return removed  # noqa: RET504 - the scope may swallow a cancellation, says its type
 
-    async def collect_garbage(self) -> Sequence[str]:
-        """What `sweep` removes, and what builds that died left behind; a line for each."""
+    async def collect_garbage(self, *, old: bool = False) -> Sequence[str]:
+        """What `sweep` removes, and what builds that died left behind; a line for each. old: also images that no
+        recipe gives any more, with their layers."""
         known = self._prepared()
         removed = [f"sandbox {name}" for name in await self.sweep()]
         with anyio.CancelScope(shield=True):
             removed += await anyio.to_thread.run_sync(known.removal.dead_builds)
+            if old:
+                suite = host_suite()
+                current = {read_recipe(name).digest(suite) for name in find_recipes()}
+                removed += await anyio.to_thread.run_sync(known.removal.old_builds, current)
         return removed
 
     # making

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from ale.errors import SandboxUnavailable
@@ -12,7 +13,7 @@ from ale.sandbox.local.disk import DiskWatch
 from ale.sandbox.local.idmap import IdRange
 from ale.sandbox.local.mapped import remove_tree
 from ale.sandbox.local.record import Record, Shelf, stop
-from ale.sandbox.local.state import State, try_lock
+from ale.sandbox.local.state import State, read_json, try_lock
 
 
 class Removal:
@@ -73,6 +74,24 @@ class Removal:
                     removed.append(f"unfinished build {place}")
                 finally:
                     os.close(lock)
+        return removed
+
+    def old_builds(self, current: Collection[str]) -> list[str]:
+        """Images whose recipe is none of `current` and that no machine uses, and the layers on images that are gone;
+        a line for each."""
+        removed = []
+        with self._state.locked():
+            used = {record.image.recipe for record in self._shelf.all()}
+            for place in sorted(self._state.images.iterdir()):
+                if (place / "image.json").exists() and place.name not in used and place.name not in current:
+                    removed.append(f"image {read_json(place / 'image.json')['name']} {place.name[:12]}")
+                    remove_tree(place, self._ids)
+            contents = {read_json(path)["content"] for path in self._state.images.glob("*/image.json")}
+            for path in sorted(self._state.layers.glob("*/layer.json")):
+                facts = read_json(path)
+                if facts.get("image", "") not in ("", *contents):
+                    removed.append(f"layer {facts['name']} {path.parent.name[:12]}")
+                    remove_tree(path.parent, self._ids)
         return removed
 
     def _remove_disks(self) -> None:
