@@ -30,7 +30,7 @@ class AgentEnd(StrEnum):
 
 @dataclass(frozen=True)
 class Meaning:
-    """retry: what the conductor repeats by itself. strict_zero: a 0 in the strict mean. lenient: in the lenient mean."""
+    """retry: what the conductor repeats by itself. strict_zero: a 0 in the strict mean. lenient: in the lenient one."""
 
     retry: Literal["never", "run", "run_once", "grading"]
     strict_zero: bool

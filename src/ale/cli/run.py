@@ -16,6 +16,7 @@ from rich.console import Console
 
 from ale.cli.progress import open_progress
 from ale.cli.scoreboard import scoreboard
+from ale.concurrency import task_group
 from ale.errors import UsageError
 from ale.exam.conductor import carry_out
 from ale.exam.experiment import Experiment, read_experiment
@@ -104,7 +105,7 @@ async def _conduct(plan: Plan, keep: bool, quiet: bool) -> tuple[Sequence[RunRes
     results: list[RunResult] = []
     stopped_by = 0
     with open_progress(plan, quiet=quiet) as progress:
-        async with anyio.create_task_group() as tasks:
+        async with task_group() as tasks:
 
             async def watch_signals() -> None:
                 nonlocal stopped_by

@@ -8,9 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from ale.cli.progress import verdict
 from ale.exam.result import RunResult
-from ale.outcome import MEANING, Outcome
+from ale.outcome import MEANING
 from ale.text import one_line, seconds
 
 
@@ -50,10 +49,10 @@ def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> 
     table.add_row("time per run", *(_time(_of(results, agent)) for agent in agents))
     console.print(table)
     for result in results:
-        if result.outcome is not Outcome.SCORED:
-            console.print(
-                f"[yellow]![/] {result.agent.name} {result.workflow}:{result.instance}: {_escape(verdict(result))}"
-            )
+        if result.error is not None:
+            where = f"{result.agent.name} {result.workflow}:{result.instance}"
+            problem = f"{result.outcome.value} ({result.error.phase}): {one_line(result.error.message, 1000)}"
+            console.print(f"{where}: {problem}", markup=False, highlight=False, soft_wrap=True)
     example = min(
         results, key=lambda r: (r.score is not None and r.score.value in (0.0, 1.0), r.agent.harness == "oracle")
     )
@@ -83,10 +82,6 @@ def _number(value: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _escape(text: str) -> str:
-    return one_line(text, 300).replace("[", r"\[")
 
 
 def _shown(path: Path) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import anyio
 
+from ale.concurrency import task_group
 from ale.exam.events import Observer
 from ale.exam.experiment import Experiment
 from ale.exam.folder import claimed, set_aside
@@ -44,7 +45,7 @@ async def carry_out(plan: Plan, *, observer: Observer, finished: Finished, say: 
             for run in waiting:
                 await _carry_out_run(plan, run, tools, finished, say)
 
-        async with anyio.create_task_group() as tasks:
+        async with task_group() as tasks:
             for _ in range(min(plan.experiment.concurrency, len(plan.runs))):
                 tasks.start_soon(work_through)
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
-
+from ale.concurrency import task_group
 from ale.errors import UsageError
 from ale.exam.experiment import Experiment
 from ale.exam.folder import find_runs, read_result
@@ -18,6 +17,7 @@ from ale.gateway.script import check_script
 from ale.harness import open_harness
 from ale.harness.protocol import Harness
 from ale.outcome import MEANING, Outcome
+from ale.sandbox import open_provider
 from ale.task.card import Card
 from ale.task.discover import Catalogue, Workflow, choose, discover, matching
 from ale.task.run import list_instances
@@ -53,6 +53,7 @@ async def make_plan(experiment: Experiment, *, again: bool = False, cache: Path 
     catalogue = discover(experiment.tasks_dir)
     cases, cards = await _cases(catalogue, experiment.tasks, cache)
     _check_models(experiment, harnesses, cases)
+    open_provider(experiment.sandbox.provider)
     first = 1 + (_last_attempt(experiment) if again else 0)
     planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
     done = {run.id: result for run in planned if (result := read_result(run.folder)) and _is_final(result)}
@@ -90,7 +91,7 @@ async def _cases(
         for name in names:
             cards[workflow.name, name] = workflow.card.for_instance(instances[name].computer)
 
-    async with anyio.create_task_group() as tasks:
+    async with task_group() as tasks:
         for workflow in chosen:
             tasks.start_soon(look, workflow)
     return tuple(case for workflow in chosen for case in cases[workflow]), cards

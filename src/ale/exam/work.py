@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import anyio
 
+from ale.concurrency import task_group
 from ale.errors import AleError, HarnessError, SandboxLost
 from ale.exam.events import EventLog
 from ale.gateway.client import Door, LimitReached
@@ -59,7 +60,7 @@ async def let_work(
     reached: LimitReached | None = None
     failure: AleError | None = None
 
-    async with anyio.create_task_group() as tasks:
+    async with task_group() as tasks:
 
         async def watch_budget(watched: Door) -> None:
             nonlocal reached, failure
