@@ -182,7 +182,7 @@ def receive_tree(request: Request, user: str, state: State, *, own: bool = False
     if user != "root" and (owner != user or read_only):
         raise Fault("permission", "only root gives files to other users", 403)
     with users.acting_as(user):
-        os.makedirs(os.path.dirname(path), mode=0o700 if private else 0o755, exist_ok=True)
+        _make_parents(os.path.dirname(path), 0o700 if private else 0o755)
         writer = TreeWriter(path, request.query.get("kind") == b"file", uid, read_only=read_only, private=private)
         try:
             parser = tarstream.Parser()
@@ -281,6 +281,13 @@ def _parts(name: bytes) -> list[bytes]:
     if any(part in (b"", b".", b"..") or b"\0" in part for part in parts):
         raise Fault("invalid", "an upload's names are relative and plain")
     return parts
+
+
+def _make_parents(path: bytes, mode: int) -> None:
+    try:
+        os.makedirs(path, mode=mode, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from error
 
 
 def _make_directory(name: bytes, at: int) -> None:
