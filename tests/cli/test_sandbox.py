@@ -9,9 +9,11 @@ import sys
 import time
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from ale.sandbox import open_provider
+from ale.sandbox.protocol import SandboxSpec
 
 pytestmark = pytest.mark.sandbox
 
@@ -60,6 +62,20 @@ def test_build_of_what_is_built_says_its_digests(base_image: str) -> None:
 
 def test_list_is_json_for_scripts(base_image: str) -> None:
     assert isinstance(json.loads(ale("list", "--json").stdout), list)
+
+
+async def test_a_frozen_sandbox_is_entered_as_root_and_that_is_said(base_image: str) -> None:
+    machine = await open_provider("local").create(SandboxSpec("frozen", base_image, keep=True))
+    try:
+        await machine.freeze()
+        done = await anyio.to_thread.run_sync(ale, "shell", machine.id, "--", "id", "-u")
+        assert (done.stdout, done.returncode) == ("0\n", 0)
+        assert "frozen" in done.stderr
+        removed = await anyio.to_thread.run_sync(ale, "rm", machine.id)
+        assert removed.stdout == f"{machine.id}\n"
+        assert not await machine.alive()
+    finally:
+        await machine.destroy()
 
 
 def test_an_interactive_shell_has_a_real_terminal_and_ctrl_c_goes_inside(base_image: str) -> None:

@@ -11,7 +11,7 @@ from ale.sandbox.local.idmap import find_range
 from ale.sandbox.local.processes import ProcessId, boot_id
 from ale.sandbox.local.record import Record, Shelf
 from ale.sandbox.local.removal import Removal
-from ale.sandbox.local.state import State, try_lock
+from ale.sandbox.local.state import State, try_lock, write_json
 from ale.sandbox.protocol import ImageIdentity, SandboxSpec, Screen, Size
 
 IMAGE = ImageIdentity("base", "r", "c")
@@ -76,6 +76,20 @@ def test_a_disk_lives_as_long_as_a_fork_needs_it(tmp_path: Path, shelf: Shelf) -
     assert list((tmp_path / "ale/disks").iterdir()) == []
     os.close(old_lock)
     os.close(fork_lock)
+
+
+def test_old_images_go_with_their_layers_unless_a_machine_uses_them(tmp_path: Path, shelf: Shelf) -> None:
+    state = State(tmp_path / "ale")
+    for name in ("current", "used", "old"):
+        (state.images / name).mkdir()
+        write_json(state.images / name / "image.json", {"name": name, "content": f"content of {name}"})
+    for name, image in (("of-old", "content of old"), ("of-current", "content of current"), ("node", "")):
+        (state.layers / name).mkdir()
+        write_json(state.layers / name / "layer.json", {"name": name, "image": image})
+    _, lock = shelf.reserve(SandboxSpec("l", "base"), ImageIdentity("base", "used", "c"), ())
+    assert removal(tmp_path, shelf).old_builds({"current"}) == ["image old old", "layer of-old of-old"]
+    assert sorted(path.name for path in state.images.iterdir()) == ["current", "used"]
+    os.close(lock)
 
 
 def test_a_lock_ends_with_its_holder(tmp_path: Path) -> None:
