@@ -42,6 +42,7 @@ def test_limits_in_each_versions_words(tmp_path: Path) -> None:
     size = Size(vcpus=2, memory_mb=512)
     (two,) = cgroups.make(Hierarchy(2, dict.fromkeys(("memory", "pids", "cpu"), tmp_path)), "ale-x", size)
     assert (two / "memory.max").read_text() == str(512 * 2**20)
+    assert not (two / "memory.swap.max").exists(), "a limit was written for what the kernel does not have"
     assert (two / "cpu.max").read_text() == "200000 100000"
     for name in ("m", "c"):
         (tmp_path / name).mkdir()
@@ -68,14 +69,14 @@ async def test_a_program_that_eats_memory_is_ended_and_the_machine_says_so(base_
 
 
 @pytest.mark.sandbox
-async def test_a_fork_bomb_leaves_the_server_room(base_image: str) -> None:
+async def test_a_fork_bomb_is_frozen_and_the_machine_lives(base_image: str) -> None:
     machine = await open_provider("local").create(SandboxSpec("bomb", base_image))
     try:
         bomb = "import os\nwhile 1:\n try: os.fork()\n except OSError: pass"
         with anyio.fail_after(120):
             await machine.session("agent").launch(["python3", "-c", bomb])
-            assert (await machine.session().run_command("echo here", timeout=60)).stdout == "here\n"
             report = await machine.freeze()
-        assert report.killed
+            assert report.killed
+            assert await machine.alive(), report
     finally:
         await machine.destroy()

@@ -371,6 +371,30 @@ async def a_machine_ends_with_its_maker_and_is_swept(subject: Subject) -> None:
     assert name not in await subject.another().sweep()
 
 
+async def a_kept_machine_outlives_its_maker(subject: Subject) -> None:
+    code = (
+        "import anyio\nfrom ale.sandbox import open_provider\nfrom ale.sandbox.protocol import SandboxSpec\n"
+        "async def main():\n"
+        f"    spec = SandboxSpec('kept', {subject.image!r}, keep=True)\n"
+        f"    machine = await open_provider({subject.provider.name!r}).create(spec)\n"
+        f"    await machine.session('agent').write_file('{OUTPUT}/here', 'yes')\n"
+        "    print(machine.id, flush=True)\n"
+        "anyio.run(main)\n"
+    )
+    done = await anyio.run_process([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    name = done.stdout.decode().strip()
+    try:
+        assert name not in await subject.provider.sweep(), "sweep() removed a kept machine whose maker has ended"
+        attached = await subject.provider.attach(name)
+        assert await attached.session().read_file(f"{OUTPUT}/here") == "yes"
+        await attached.destroy()
+    finally:
+        if name in [info.id for info in await subject.provider.list()]:
+            await subject.provider.remove(name)
+    left = [line for line in await subject.leftovers() if name in line]
+    assert not left, f"left on the host: {left}"
+
+
 Check = Callable[[Subject], Awaitable[None]]
 
 PLAIN_CHECKS: tuple[Check, ...] = (
@@ -397,6 +421,7 @@ MACHINE_CHECKS: tuple[Check, ...] = (
     a_frozen_machine_runs_nothing_as_the_agent,
     a_fork_has_no_process_of_the_agent,
     a_machine_ends_with_its_maker_and_is_swept,
+    a_kept_machine_outlives_its_maker,
 )
 
 CHECKS = PLAIN_CHECKS + MACHINE_CHECKS

@@ -17,6 +17,9 @@ from ale.sandbox.protocol import Size
 PROCESS_LIMIT = 4096
 """Processes and threads of a whole sandbox; the agent's own limit is lower, so that the server always can start one."""
 
+_SWAP = ("memory.swap.max", "memory.memsw.limit_in_bytes")
+"""Not there where the kernel does not account for swap."""
+
 _PERIOD = 100_000  # microseconds, the kernel's default
 
 
@@ -71,7 +74,8 @@ def make(hierarchy: Hierarchy, name: str, size: Size) -> tuple[Path, ...]:
             path.mkdir(exist_ok=True)
             made.append(path)
         for file, value in _limits(hierarchy.version, controller, size).items():
-            (path / file).write_text(value, encoding="ascii")
+            if file not in _SWAP or (path / file).exists():
+                (path / file).write_text(value, encoding="ascii")
     return tuple(made)
 
 
@@ -80,7 +84,9 @@ def _limits(version: int, controller: str, size: Size) -> dict[str, str]:
     if controller == "pids":
         return {"pids.max": str(PROCESS_LIMIT)}
     if controller == "memory":
-        return {"memory.max": memory} if version == 2 else {"memory.limit_in_bytes": memory}
+        if version == 2:
+            return {"memory.max": memory, "memory.swap.max": "0"}
+        return {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}
     return {"cpu.max": f"{quota} {_PERIOD}"} if version == 2 else {"cpu.cfs_quota_us": str(quota)}
 
 
