@@ -34,14 +34,16 @@ def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> 
         return
     agents = sorted({result.agent.name for result in results})
     table = Table(title=f"{results[0].experiment}: score by instance", title_justify="left")
-    table.add_column("instance")
+    table.add_column("task", no_wrap=True)
     for agent in agents:
         table.add_column(agent, justify="right")
-    cells: dict[tuple[str, str], list[RunResult]] = {}
-    for result in results:
-        cells.setdefault((f"{result.workflow}:{result.instance}", result.agent.name), []).append(result)
-    for row in sorted({row for row, _ in cells}):
-        table.add_row(row, *(" ".join(map(_cell, cells.get((row, agent), []))) for agent in agents))
+    for workflow in sorted({result.workflow for result in results}):
+        table.add_section()
+        table.add_row(f"[bold]{workflow}[/]")
+        here = [result for result in results if result.workflow == workflow]
+        for instance in sorted({result.instance for result in here}):
+            row = [result for result in here if result.instance == instance]
+            table.add_row(f"  {_escaped(instance)}", *(" ".join(map(_cell, _of(row, agent))) for agent in agents))
     table.add_section()
     for label, index in (("strict mean", 0), ("lenient mean", 1)):
         table.add_row(label, *(_number(means(_of(results, agent))[index]) for agent in agents))
@@ -74,6 +76,10 @@ def _cell(result: RunResult) -> str:
 
 def _time(results: Sequence[RunResult]) -> str:
     return seconds(sum((result.ended - result.started).total_seconds() for result in results) / len(results))
+
+
+def _escaped(text: str) -> str:
+    return one_line(text).replace("[", r"\[")
 
 
 def _number(value: float | None) -> str:
