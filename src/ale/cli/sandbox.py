@@ -52,7 +52,13 @@ def build(name: str, provider_name: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True)
 def list_sandboxes(provider_name: str, as_json: bool) -> None:
     """Every sandbox of this user, running or left over."""
-    found = anyio.run(open_provider(provider_name).list)
+
+    async def work() -> Sequence[SandboxInfo]:
+        provider = open_provider(provider_name)
+        await provider.sweep()
+        return await provider.list()
+
+    found = anyio.run(work)
     if as_json:
         click.echo(json.dumps([_document(info) for info in found], indent=1))
         return

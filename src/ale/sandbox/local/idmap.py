@@ -59,7 +59,7 @@ def find_range() -> IdRange:
                     "run it with the host's user namespace, or as an ordinary user with a range in /etc/subuid"
                 )
         return IdRange(ROOT_START, ROOT_START, privileged=True)
-    name = pwd.getpwuid(os.geteuid()).pw_name
+    name = _user_name(os.geteuid())
     starts = {kind: _subordinate(Path(f"/etc/sub{kind}"), name, os.geteuid()) for kind in ("uid", "gid")}
     for kind, start in starts.items():
         if start is None:
@@ -70,6 +70,13 @@ def find_range() -> IdRange:
     if shutil.which("newuidmap") is None or shutil.which("newgidmap") is None:
         raise SandboxUnavailable("newuidmap and newgidmap are missing; as root: apt-get install uidmap")
     return IdRange(starts["uid"] or 0, starts["gid"] or 0, privileged=False)
+
+
+def _user_name(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
 
 
 def _subordinate(path: Path, name: str, number: int) -> int | None:

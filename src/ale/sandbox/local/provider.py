@@ -151,7 +151,7 @@ class LocalProvider:
                 os.close(lock)
             if isinstance(error, SandboxLost):
                 raise SandboxUnavailable(f"a sandbox ended while it started: {error.evidence}; {words}") from error
-            if isinstance(error, InfrastructureError) and not isinstance(error, SandboxUnavailable):
+            if isinstance(error, InfrastructureError | OSError) and not isinstance(error, SandboxUnavailable):
                 raise SandboxUnavailable(f"a sandbox did not start as a whole: {error}; {words}") from error
             raise
         known.watch.add(record)

@@ -90,7 +90,7 @@ class LocalSandbox:
         with anyio.move_on_after(ANSWER_BOUND):
             try:
                 await self._session.status()
-            except InfrastructureError:
+            except (InfrastructureError, OSError):
                 return False
             return True
         return False
