@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -35,19 +36,26 @@ class Rows:
     """cells: every row that is not blank, with its number in the file (from 1).
 
     unsaved: places of formulas without a value, since the program that wrote the file never calculated them.
-    note: how the file was read, if unusually.
+    note: how the file was read, if unusually. sheets: the names of a workbook's sheets.
     """
 
     cells: tuple[tuple[int, tuple[Cell, ...]], ...]
     unsaved: tuple[str, ...] = ()
     note: str = ""
+    sheets: tuple[str, ...] = ()
 
 
 def read_rows(
-    path: Path, *, sheet: str | None = None, delimiter: str | None = None, limits: TableLimits | None = None
+    path: Path,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    limits: TableLimits | None = None,
+    first: int | None = None,
 ) -> Rows:
     """The rows of a text table, or of one sheet of a workbook (the first one when `sheet` is None).
 
+    first: read no more than so many rows.
     Raises TableError; FileNotFoundError when there is no such file.
     """
     limits = limits or TableLimits()
@@ -64,19 +72,20 @@ def read_rows(
         if not is_workbook:
             old = content.startswith(b"\xd0\xcf\x11\xe0")
             raise TableError(f"{path.name} is {'an encrypted or old .xls' if old else 'no Excel'} workbook")
-        return _workbook_rows(path.name, content, sheet, limits)
+        return _workbook_rows(path.name, content, sheet, limits, first)
     if is_workbook:
         raise TableError(f"{path.name} is a zip archive or workbook, not a text table")
-    return _text_rows(path.name, content, delimiter or ("\t" if path.suffix.lower() == ".tsv" else None), limits)
+    delimiter = delimiter or ("\t" if path.suffix.lower() == ".tsv" else None)
+    return _text_rows(path.name, content, delimiter, limits, first)
 
 
-def _text_rows(name: str, content: bytes, delimiter: str | None, limits: TableLimits) -> Rows:
+def _text_rows(name: str, content: bytes, delimiter: str | None, limits: TableLimits, first: int | None) -> Rows:
     text, encoding = _decode(name, content)
     chosen = delimiter or _sniff(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=chosen)
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     try:
-        for number, row in enumerate(reader, start=1):
+        for number, row in enumerate(islice(reader, first), start=1):
             _check_size(name, number, len(row), limits)
             if any(cell.strip() for cell in row):
                 rows.append((number, tuple(row)))
@@ -106,20 +115,21 @@ def _sniff(text: str) -> str:
     return max((",", ";", "\t", "|"), key=outside.count)
 
 
-def _workbook_rows(name: str, content: bytes, sheet: str | None, limits: TableLimits) -> Rows:
+def _workbook_rows(name: str, content: bytes, sheet: str | None, limits: TableLimits, first: int | None) -> Rows:
     import openpyxl
 
     _check_archive(name, content, limits)
     try:
-        values = _grid(openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True), name, sheet, limits)
-        formulas = _grid(openpyxl.load_workbook(io.BytesIO(content), read_only=True), name, sheet, limits)
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        values = _grid(book, name, sheet, limits, first)
+        formulas = _grid(openpyxl.load_workbook(io.BytesIO(content), read_only=True), name, sheet, limits, first)
     except TableError:
         raise
     except Exception as error:  # noqa: BLE001 - a hostile workbook can make its reader raise anything; it becomes the verdict
         raise TableError(f"{name} can't be read as a workbook: {type(error).__name__}: {str(error)[:200]}") from None
     unsaved = _unsaved(values, formulas)
     rows = [(number, row) for number, row in enumerate(values, start=1) if not all(is_empty(cell) for cell in row)]
-    return Rows(tuple(rows), unsaved)
+    return Rows(tuple(rows), unsaved, sheets=tuple(map(str, book.sheetnames)))
 
 
 def _check_archive(name: str, content: bytes, limits: TableLimits) -> None:
@@ -149,7 +159,7 @@ def _refuse_document_type(name: str, part: Any) -> None:
     parser.ParseFile(part)
 
 
-def _grid(book: Any, name: str, sheet: str | None, limits: TableLimits) -> list[tuple[Cell, ...]]:
+def _grid(book: Any, name: str, sheet: str | None, limits: TableLimits, first: int | None) -> list[tuple[Cell, ...]]:
     """Cells of one sheet. What the sheet says of its own size is not believed."""
     names = list(book.sheetnames)
     if not names:
@@ -162,7 +172,7 @@ def _grid(book: Any, name: str, sheet: str | None, limits: TableLimits) -> list[
         raise TableError(f"sheet '{chosen}' of {name} holds no cells")
     worksheet.reset_dimensions()
     grid: list[tuple[Cell, ...]] = []
-    for number, row in enumerate(worksheet.iter_rows(values_only=True), start=1):
+    for number, row in enumerate(islice(worksheet.iter_rows(values_only=True), first), start=1):
         _check_size(name, number, len(row), limits)
         grid.append(tuple(_cell(value) for value in row))
     return grid

@@ -73,6 +73,17 @@ def read_trajectory(path: Path) -> Trajectory:
     return Trajectory.model_validate_json(path.read_bytes())
 
 
+def read_head(path: Path) -> dict[str, Any]:
+    """What a document that `write_trajectory` wrote says before its steps: run, agent, task, instruction.
+
+    Raises FileNotFoundError, ValueError."""
+    with path.open(encoding="utf-8") as file:
+        head = json.loads(file.readline().rstrip("\n").removesuffix(",") + "}")
+    if not isinstance(head, dict):
+        raise ValueError(f"{path} is no trajectory")
+    return head
+
+
 def iter_steps(path: Path) -> Iterator[Step]:
     """The steps of a document that `write_trajectory` wrote, without loading it whole."""
     with path.open(encoding="utf-8") as file:
