@@ -11,10 +11,11 @@ from ale.concurrency import task_group
 from ale.exam.events import Observer
 from ale.exam.experiment import Experiment
 from ale.exam.folder import claimed, set_aside
-from ale.exam.lifecycle import Tools, examine
+from ale.exam.lifecycle import examine
 from ale.exam.plan import RunPlan
 from ale.exam.planning import Plan
 from ale.exam.result import RunResult
+from ale.exam.tools import Tools
 from ale.gateway.client import Gateway
 from ale.outcome import MEANING
 from ale.sandbox import open_provider

@@ -82,7 +82,7 @@ def set_aside(folder: Path) -> int:
 
 def find_runs(root: Path) -> list[Path]:
     """Every run folder of the experiment folder `root`, complete or not, attempt 10 after attempt 9."""
-    found = (events.parent for events in root.glob("*/*/*/*/*/events.jsonl"))
+    found = (events.parent for events in root.glob("[!.]*/*/*/*/*/events.jsonl"))
     return sorted(found, key=lambda folder: [_natural(part) for part in folder.relative_to(root).parts])
 
 

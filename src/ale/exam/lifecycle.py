@@ -1,56 +1,45 @@
 """One run from machine to verdict: eleven phases in order, each an event with its true start and end.
 
-Whatever goes wrong is attributed once, here; the record is written and the machine released in every case.
+Whatever goes wrong is attributed once, here; the record is written and the machines are released in every case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from ale.computer.paths import DOOR_URL, OUTPUT
-from ale.errors import HarnessError, InfrastructureError, SandboxLost
+from ale.computer.paths import OUTPUT
+from ale.errors import SandboxLost
 from ale.exam.attribution import attribute
 from ale.exam.collecting import Artifacts, collect
-from ale.exam.events import EventLog, Observer
+from ale.exam.events import EventLog
 from ale.exam.experiment import Experiment
 from ale.exam.folder import RESULT, write_record
 from ale.exam.grade import grade
 from ale.exam.ledger import Ledger
+from ale.exam.machines import Machines
+from ale.exam.model_door import ModelDoor
 from ale.exam.plan import RunPlan
 from ale.exam.records import write_trajectory_records
-from ale.exam.result import AgentResultRecord, LimitRecord, RunResult, UsageRecord
-from ale.exam.staging import Captured, capture, check_reference_absent, stage_inputs
-from ale.exam.work import CallLog, Work, let_work
-from ale.gateway.client import Door, DoorReport, DoorSpec, Gateway, Limits
-from ale.gateway.script import script_digest
-from ale.harness.protocol import AgentContext, Harness, ModelEndpoint
+from ale.exam.result import AgentResultRecord, LimitRecord, RunResult
+from ale.exam.staging import Captured, capture, check_reference_absent, stage_inputs, start_services
+from ale.exam.tools import Tools
+from ale.exam.work import Work, let_work
+from ale.harness.protocol import AgentContext, Harness
 from ale.outcome import AgentEnd
-from ale.sandbox.layers import LayerIdentity
-from ale.sandbox.protocol import Provider, Sandbox, SandboxSpec, Screen, Size
+from ale.sandbox.protocol import Sandbox
 from ale.task.card import Card
 from ale.task.run import Started, TaskLimits, TaskRun
 
-RELEASE_BOUND = 30.0
-"""Seconds that recording and releasing may each take after a cancellation, shielded from it."""
-
-
-@dataclass(frozen=True)
-class Tools:
-    """What every run of an experiment shares."""
-
-    experiment: Experiment
-    provider: Provider
-    gateway: Gateway
-    layers: Mapping[str, LayerIdentity]
-    observer: Observer
-    keep: bool = False
+RECORD_BOUND = 120.0
+"""Seconds that shutting the door, and writing the trajectory, may each take; 50,000 steps take about 25."""
 
 
 async def examine(
@@ -77,10 +66,9 @@ class _Run:
         self.plan, self.card, self.harness, self.tools = plan, card, harness, tools
         self.log = EventLog(plan.folder / "events.jsonl", plan.id, tools.observer)
         self.ledger = Ledger(plan, _limits(card, tools.experiment), datetime.now(UTC), tries)
-        self.machines: list[Sandbox] = []
-        self.door: Door | None = None
-        self.report: DoorReport | None = None
-        self.calls = CallLog(self.log)
+        self.machines = Machines(plan, card, tools, door=harness.uses_model)
+        self.door = ModelDoor(plan, self.ledger.limits, tools, self.log)
+        self.agent_seconds = 0.0
         limits = tools.experiment.limits
         self.task = TaskRun(
             plan.case.workflow,
@@ -97,28 +85,28 @@ class _Run:
     # the phases
 
     async def carry_out(self) -> None:
-        log, workflow, instance = self.log, self.plan.case.workflow, self.plan.case.instance
-        if self.ledger.tries > 1:
-            log.emit("run.retry", number=self.ledger.tries)
+        log, ledger, workflow = self.log, self.ledger, self.plan.case.workflow
+        if ledger.tries > 1:
+            log.emit("run.retry", number=ledger.tries)
         with log.phase("plan") as notes:
+            instance = self.plan.case.instance
             notes |= {"agent": self.plan.agent.name, "workflow": workflow.name, "instance": instance}
-            self.ledger.digests |= {"task": workflow.digest}
+            ledger.digests["task"] = workflow.digest
             reference = workflow.folder_of("reference", instance)
         with log.phase("provision") as notes:
-            machine = await self._machine(await self.tools.provider.create(self._spec(agent=True)))
+            machine = await self._provision()
             notes |= {"sandbox": machine.id, "image": machine.image.content}
-            self.ledger.digests["image"] = asdict(machine.image)
-            self.ledger.note_integrity(strength=asdict(machine.strength))
         session = machine.session("root")
         with log.phase("stage"):
             await stage_inputs(session, workflow, instance)
         with log.phase("start") as notes:
             started = await self.task.stage_and_start(machine.endpoint)
-            self.ledger.instruction = self._instruction(started)
+            ledger.instruction = self._instruction(started)
+            await start_services(machine, self.card)
             captured = await capture(session, self.plan.folder.parents[4] / ".inputs")
+            ledger.digests["inputs"] = captured.digest
             notes["reference_files_looked_for"] = await check_reference_absent(session, reference)
-            self.ledger.note_integrity(reference_absent=True)
-            self.ledger.digests["inputs"] = captured.digest
+            ledger.note_integrity(reference_absent=True)
             workspace = started.workspace or OUTPUT
             baseline = await session.digests([workspace])
         with log.phase("agent") as notes:
@@ -131,42 +119,29 @@ class _Run:
         with log.phase("collect") as notes:
             artifacts = await collect(machine.session("root"), workspace, self.plan.folder / "workspace", baseline)
             notes |= {"files": len(artifacts.collected.files), "refused": len(artifacts.collected.refused)}
-            self.ledger.digests["outputs"] = artifacts.digest
-        self._check_harness(work)
+            ledger.digests["outputs"] = artifacts.digest
+        self.door.check(work)
         await self._grade(machine, captured, artifacts, workspace, reference)
 
-    async def _machine(self, machine: Sandbox) -> Sandbox:
-        self.machines.append(machine)
-        self.ledger.sandboxes.append(machine.id)
-        return machine
-
-    def _spec(self, *, agent: bool) -> SandboxSpec:
-        compute, display = self.card.compute, self.card.display
-        layer = self.tools.layers.get(self.plan.agent.harness) if agent else None
-        if layer is not None:
+    async def _provision(self) -> Sandbox:
+        machine = await self.machines.for_agent()
+        self.ledger.digests["image"] = asdict(machine.image)
+        self.ledger.note_integrity(strength=asdict(machine.strength))
+        if layer := self.machines.layer:
             self.ledger.agent_version = layer.version
             self.ledger.digests["harness"] = layer.digest
-        return SandboxSpec(
-            label=self.plan.id,
-            image=self.tools.experiment.sandbox.image or self.card.image,
-            layers=(layer.digest,) if layer else (),
-            size=Size(compute.vcpus, compute.memory_mb, compute.disk_mb),
-            screen=Screen(display.width, display.height) if display else None,
-            door=agent and self.harness.uses_model,
-            keep=self.tools.keep and agent,
-        )
+        return machine
 
     def _instruction(self, started: Started) -> str:
         suffix = self.tools.experiment.prompt_suffix
         return f"{started.instruction}\n\n{suffix}" if suffix else started.instruction
 
     async def _agent(self, machine: Sandbox) -> Work:
-        plan, limits, started = self.plan, self.ledger.limits, datetime.now(UTC)
+        plan, started, clock = self.plan, datetime.now(UTC), time.monotonic()
         model = None
         if self.harness.uses_model:
-            self.door = await self.tools.gateway.open(self._door_spec(), machine.door())
-            self.ledger.digests["model"] = script_digest(Path(self.door.spec.backend.removeprefix("script:")))
-            model = ModelEndpoint(plan.agent.model_name, DOOR_URL, self.door.token)
+            model = await self.door.open(machine)
+            self.ledger.digests["model"] = self.door.digest()
         context = AgentContext(
             session=machine.session("agent"),
             instruction=self.ledger.instruction,
@@ -177,13 +152,15 @@ class _Run:
             settings=plan.agent.settings,
             solve=lambda: self.task.solve(machine.endpoint),
         )
-        work = await let_work(self.harness, context, self.door, limits.time, self.log, self.calls)
+        budget = self.door if model else None
+        try:
+            work = await let_work(self.harness, context, budget, self.ledger.limits.time, self.log)
+        finally:
+            self.agent_seconds = round(time.monotonic() - clock, 3)
         if work.lost is not None:
             self.log.emit("sandbox.lost", sandbox=work.lost.sandbox, evidence=work.lost.evidence)
         self.ledger.agent_end = work.end
-        self.ledger.limits = limits.model_copy(update={"reached": work.limit})
-        ended = datetime.now(UTC)
-        self._note_usage((ended - started).total_seconds())
+        self.ledger.limits = self.ledger.limits.model_copy(update={"reached": work.limit})
         write_record(
             plan.folder / "agent_result.json",
             AgentResultRecord(
@@ -193,75 +170,36 @@ class _Run:
                 last_message=work.result.last_message,
                 detail=work.result.detail,
                 started=started,
-                ended=ended,
+                ended=datetime.now(UTC),
             ),
         )
         return work
 
-    def _door_spec(self) -> DoorSpec:
-        plan, limits = self.plan, self.ledger.limits
-        if plan.agent.model is None:
-            raise HarnessError(f"agent '{plan.agent.name}' needs a model: add `model: script:FILE` to it")
-        return DoorSpec(
-            run=plan.id,
-            workflow=plan.case.workflow.name,
-            instance=plan.case.instance,
-            folder=plan.folder,
-            model=plan.agent.model_name,
-            backend=plan.agent.model,
-            limits=Limits(steps=limits.steps, tokens=limits.tokens, cost_usd=limits.cost_usd),
-        )
-
     async def _freeze(self, machine: Sandbox, work: Work, notes: dict[str, Any]) -> Sandbox:
         """The frozen machine, or a copy of its disk when it did not outlive the agent. The door is shut first."""
-        await self._shut_door()
+        await self.door.shut()
         report = await machine.freeze()
         notes |= asdict(report)
         self.ledger.note_integrity(freeze=asdict(report))
         if work.lost is None and await machine.alive():
             return machine
         notes["machine"] = "did not outlive the agent; what it left is collected from a copy of its disk"
-        return await self._machine(await machine.fork(self._spec(agent=False)))
-
-    async def _shut_door(self) -> None:
-        door, self.door = self.door, None
-        if door is None:
-            return
-        self.report = await door.close()
-        await self.calls.follow(door)
-        self._note_usage(self.ledger.usage.agent_seconds)
-
-    def _check_harness(self, work: Work) -> None:
-        report = self.report
-        if not self.harness.uses_model or report is None:
-            return
-        if report.calls == 0:
-            raise HarnessError(
-                f"agent '{self.plan.agent.name}' made no model call (exit code {work.result.exit_code}): "
-                f"{work.result.last_message[-300:] or 'see harness/stderr.log'}"
-            )
-        if report.backend_failures and work.result.status != "finished" and work.limit is None:
-            raise InfrastructureError(f"the model provider failed and the agent died of it: {report.first_error}")
+        return await self.machines.copy_of(machine)
 
     async def _grade(
-        self, machine: Sandbox, captured: Captured, artifacts: Artifacts, workspace: str, reference: Path | None
+        self, frozen: Sandbox, captured: Captured, artifacts: Artifacts, workspace: str, reference: Path | None
     ) -> None:
-        async def fresh() -> Sandbox:
-            return await self._machine(await self.tools.provider.create(self._spec(agent=False)))
-
-        async def fork() -> Sandbox:
-            forked = len(self.machines) > 1  # the agent destroyed its machine: this one is a copy of its disk already
-            return machine if forked else await self._machine(await machine.fork(self._spec(agent=False)))
-
-        async def same() -> Sandbox:
+        async def grading_machine() -> Sandbox:
+            machine, place = await self.machines.for_grading(frozen)
+            self.ledger.note_integrity(graded_on=place)
+            if place != "same":
+                await start_services(machine, self.card)
             return machine
 
-        makers = {"fresh": fresh, "fork": fork, "same": same}
-        self.ledger.note_integrity(graded_on=self.card.grade_on)
         self.ledger.score = await grade(
             self.card,
             self.task,
-            machine=makers[self.card.grade_on],
+            machine=grading_machine,
             restage=self.card.grade_on == "fresh",
             captured=captured,
             artifacts=artifacts,
@@ -271,48 +209,38 @@ class _Run:
             log=self.log,
         )
 
-    def _note_usage(self, agent_seconds: float) -> None:
-        report = self.report
-        usage = UsageRecord(agent_seconds=round(agent_seconds, 3))
-        if report is not None:
-            usage = UsageRecord(
-                model_calls=report.answered,
-                input_tokens=report.usage.input_tokens,
-                output_tokens=report.usage.output_tokens,
-                cache_read_tokens=report.usage.cache_read_tokens,
-                cache_write_tokens=report.usage.cache_write_tokens,
-                cost_usd=report.cost_usd,
-                agent_seconds=round(agent_seconds, 3),
-            )
-        self.ledger.usage = usage
-
     # the end, which every run reaches
 
     async def conclude(self) -> RunResult:
+        """Record and release. The machines are released even if nothing can be written any more."""
         async with AsyncExitStack() as stack:
             stack.callback(self.log.close)
+            stack.push_async_callback(self.machines.release)
             with self.log.phase("record") as notes:
-                with anyio.move_on_after(RELEASE_BOUND):
-                    await self._shut_door()
-                await anyio.to_thread.run_sync(write_trajectory_records, self.plan.folder, self.ledger)
+                await self._attributed(self.door.shut)
+                self.ledger.usage = self.door.usage(self.agent_seconds)
+                self.ledger.sandboxes = self.machines.ids
+                await self._attributed(self._write_trajectory)
                 result = self.ledger.result(self.log, datetime.now(UTC))
                 notes |= {"outcome": result.outcome.value, "score": result.score.value if result.score else None}
                 write_record(self.plan.folder / RESULT, result)
             with self.log.phase("release") as notes:
-                notes["left"] = await self._release()
+                notes["left"] = await self.machines.release()
             return result
 
-    async def _release(self) -> list[str]:
-        """Destroy every machine of the run; ids of those that could not be destroyed, which the next sweep takes."""
-        left = []
-        for machine in self.machines:
-            if self.tools.keep and machine is self.machines[0]:
-                continue
-            with anyio.move_on_after(RELEASE_BOUND) as bound:
-                await machine.destroy()
+    async def _attributed(self, work: Callable[[], Awaitable[None]]) -> None:
+        """A fault while recording is the run's outcome, unless it has failed already; the rest is still recorded."""
+        try:
+            with anyio.move_on_after(RECORD_BOUND) as bound:
+                await work()
             if bound.cancelled_caught:
-                left.append(machine.id)
-        return left
+                raise TimeoutError(f"recording was given up after {RECORD_BOUND:g} s")
+        except Exception as error:  # noqa: BLE001 - the boundary: the fault is recorded
+            if self.ledger.failure is None:
+                self.ledger.failure = attribute(error, "record")
+
+    async def _write_trajectory(self) -> None:
+        await anyio.to_thread.run_sync(write_trajectory_records, self.plan.folder, self.ledger)
 
 
 def _limits(card: Card, experiment: Experiment) -> LimitRecord:

@@ -89,12 +89,25 @@ async def _cases(
         names = choose(workflow, chosen[workflow], tuple(instances))
         cases[workflow] = [Case(workflow, name) for name in names]
         for name in names:
-            cards[workflow.name, name] = workflow.card.for_instance(instances[name].computer)
+            card = cards[workflow.name, name] = workflow.card.for_instance(instances[name].computer)
+            if problem := _not_runnable(card):
+                raise UsageError(f"task {workflow.name}:{name} can't run here: {problem}")
 
     async with task_group() as tasks:
         for workflow in chosen:
             tasks.start_soon(look, workflow)
     return tuple(case for workflow in chosen for case in cases[workflow]), cards
+
+
+def _not_runnable(card: Card) -> str:
+    """What the card asks for that no sandbox of this version has; empty when nothing is missing."""
+    if card.os != "linux":
+        return f"it needs {card.os}, and the sandboxes of this version are Linux machines"
+    if card.compute.gpu:
+        return f"it needs a GPU ({card.compute.gpu}), and no sandbox of this version has one"
+    if card.network.hosts:
+        return f"it needs the network ({', '.join(card.network.hosts)}), and a sandbox has only the door"
+    return ""
 
 
 def _last_attempt(experiment: Experiment) -> int:

@@ -12,11 +12,16 @@ from pathlib import Path
 import anyio
 
 from ale.computer.paths import INPUT, OUTPUT, SOFTWARE
-from ale.computer.session import Collected, Session
+from ale.computer.session import Collected, Session, TreeLimits
 from ale.errors import TaskError
+from ale.sandbox.protocol import Sandbox
+from ale.task.card import Card
 from ale.task.discover import Folder, Workflow
 
 _PLACES: tuple[tuple[Folder, str], ...] = (("input", INPUT), ("software", SOFTWARE))
+
+_INPUT_LIMITS = TreeLimits(total_bytes=2**40, file_bytes=2**40, files=10_000_000)
+"""Inputs are the task author's own: bounded only against a start() gone wild."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,17 @@ async def stage_captured(session: Session, captured: Captured, output: Path, wor
     await session.upload(output, workspace, owner="agent")
 
 
+async def start_services(machine: Sandbox, card: Card) -> None:
+    """Start the card's services, each as a user that is not the agent's, so that they outlive it. What they print is in
+    /var/log/ale-NAME.log of the machine."""
+    for service in card.services:
+        log = f"/var/log/ale-{service.name}.log"
+        await machine.session("root").write_file(log, "")
+        if service.user != "root":
+            await machine.session("root").run_command(["chown", service.user, log])
+        await machine.session(service.user).launch(service.command, log=log)
+
+
 async def capture(session: Session, store: Path) -> Captured:
     """Copy input/ and software/ out of the machine, once for each content: equal runs share one copy in `store`."""
     store.mkdir(parents=True, exist_ok=True)
@@ -54,7 +70,7 @@ async def capture(session: Session, store: Path) -> Captured:
     try:
         files: dict[str, str] = {}
         for name, path in _PLACES:
-            collected = await session.download(path, scratch / name)
+            collected = await session.download(path, scratch / name, limits=_INPUT_LIMITS)
             _refuse_refused(path, collected)
             files |= {f"{name}/{file.path}": file.sha256 for file in collected.files}
         digest = hashlib.sha256("".join(f"{path}\0{files[path]}\n" for path in sorted(files)).encode()).hexdigest()

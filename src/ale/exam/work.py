@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 
 from ale.concurrency import task_group
 from ale.errors import AleError, HarnessError, SandboxLost
 from ale.exam.events import EventLog
-from ale.gateway.client import Door, LimitReached
+from ale.gateway.client import LimitReached
 from ale.harness.protocol import AgentContext, AgentResult, Harness
 from ale.outcome import AgentEnd
 
@@ -33,27 +34,18 @@ class Work:
     lost: SandboxLost | None = None
 
 
-class CallLog:
-    """Turns the door's calls into events, each once."""
+class Budget(Protocol):
+    """What may end an agent besides the clock: the door of its model."""
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-        self._written = 0
+    async def limit_reached(self) -> LimitReached:
+        """Waits until a budget is used up. Raises AleError when the run can't go on."""
 
-    async def follow(self, door: Door) -> None:
-        """Until the door is closed; may be stopped and called again."""
-        seen = 0
-        async for call in door.calls():
-            seen += 1
-            if seen > self._written:
-                self._written = seen
-                self._log.emit(
-                    "model.call", **asdict(call) | {"usage": call.usage.model_dump() if call.usage else None}
-                )
+    async def follow(self) -> None:
+        """Record the agent's model calls until the door is shut."""
 
 
 async def let_work(
-    harness: Harness, context: AgentContext, door: Door | None, seconds: float, log: EventLog, calls: CallLog
+    harness: Harness, context: AgentContext, budget: Budget | None, seconds: float, log: EventLog
 ) -> Work:
     """Raises HarnessError, GatewayLost; whatever the agent itself does is a Work."""
     result: AgentResult | None = None
@@ -62,7 +54,7 @@ async def let_work(
 
     async with task_group() as tasks:
 
-        async def watch_budget(watched: Door) -> None:
+        async def watch(watched: Budget) -> None:
             nonlocal reached, failure
             try:
                 reached = await watched.limit_reached()
@@ -73,9 +65,9 @@ async def let_work(
                 await anyio.sleep(GRACE)
             tasks.cancel_scope.cancel()
 
-        if door is not None:
-            tasks.start_soon(watch_budget, door)
-            tasks.start_soon(calls.follow, door)
+        if budget is not None:
+            tasks.start_soon(watch, budget)
+            tasks.start_soon(budget.follow)
         with anyio.move_on_after(seconds) as clock:
             try:
                 result = await harness.run(context)
