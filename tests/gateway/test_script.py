@@ -10,9 +10,10 @@ import pytest
 from ale.errors import UsageError
 from ale.gateway.body import MAX_DEPTH, parse_object
 from ale.gateway.estimate import TOKENS_PER_PICTURE, tokens_of_body
+from ale.gateway.models import check_price
 from ale.gateway.neutral import BadRequest, ToolOffer
-from ale.gateway.prices import check_price, listed_price
-from ale.gateway.script import check_script, load_script, script_digest
+from ale.gateway.prices import listed_price
+from ale.gateway.script import load_script
 from ale.gateway.tools import filled, shell_call
 from ale.trajectory.schema import Usage
 
@@ -46,7 +47,7 @@ def write(folder: Path, text: str) -> Path:
 )
 def test_a_faulty_script_is_refused_with_its_place(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
-        check_script(write(tmp_path, text))
+        load_script(write(tmp_path, text))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -67,10 +68,10 @@ scripts:
 def test_the_digest_covers_every_named_file(tmp_path: Path) -> None:
     (tmp_path / "fix.sh").write_text("echo one")
     path = write(tmp_path, "scripts: [{turns: [{calls: [{shell_file: fix.sh}]}]}]")
-    before = script_digest(path)
-    assert script_digest(path) == before
+    before = load_script(path).digest
+    assert load_script(path).digest == before
     (tmp_path / "fix.sh").write_text("echo two")
-    assert script_digest(path) != before
+    assert load_script(path).digest != before
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from ale.computer.paths import DOOR_URL
@@ -14,7 +13,7 @@ from ale.exam.result import LimitRecord, UsageRecord
 from ale.exam.tools import Tools
 from ale.exam.work import Work
 from ale.gateway.client import Door, DoorReport, DoorSpec, LimitReached, Limits
-from ale.gateway.script import script_digest
+from ale.gateway.models import open_backend
 from ale.harness.protocol import ModelEndpoint
 from ale.sandbox.protocol import Sandbox
 
@@ -71,8 +70,8 @@ class ModelDoor:
         await self.follow()
 
     def digest(self) -> str:
-        """What names the model's answers: the script's content."""
-        return script_digest(Path(str(self._plan.agent.model).removeprefix("script:")))
+        """What names the model beyond doubt."""
+        return open_backend(str(self._plan.agent.model)).digest
 
     def usage(self, agent_seconds: float) -> UsageRecord:
         report = self._report

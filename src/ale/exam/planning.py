@@ -12,8 +12,7 @@ from ale.exam.experiment import Experiment
 from ale.exam.folder import find_runs, read_result
 from ale.exam.plan import Case, RunPlan, plan_runs
 from ale.exam.result import RunResult
-from ale.gateway.prices import check_price
-from ale.gateway.script import check_script
+from ale.gateway.models import check_backend, check_price
 from ale.harness import open_harness
 from ale.harness.protocol import Harness
 from ale.outcome import MEANING, Outcome
@@ -68,11 +67,8 @@ def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], case
             continue
         if agent.model is None:
             raise UsageError(f"agent '{agent.name}' needs a model: add `model: script:FILE` to it")
-        scheme, _, target = agent.model.partition(":")
-        if scheme != "script":
-            raise UsageError(f"agent '{agent.name}': model '{agent.model}' is not known (valid: script:FILE)")
         for case in cases:
-            check_script(Path(target), case.workflow.name, case.instance)
+            check_backend(agent.model, case.workflow.name, case.instance)
         if experiment.limits.cost_usd is not None:
             check_price(agent.model_name, agent.model)
 

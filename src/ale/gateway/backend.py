@@ -1,12 +1,10 @@
-"""Where answers come from. A backend is one module; `script:PATH` is the first."""
+"""The Backend contract: where a model's answers come from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-from ale.errors import UsageError
 from ale.gateway.neutral import Failure, ModelRequest, Reply
 from ale.gateway.prices import Price
 
@@ -32,15 +30,9 @@ class Backend(Protocol):
     def price(self) -> Price | None:
         """The price that this backend states for its answers, or None to use the model's list price."""
 
+    @property
+    def digest(self) -> str:
+        """What names the model beyond doubt, for the record."""
+
     def converse(self, asker: Asker) -> Conversation:
         """Raises UsageError when the backend has nothing for this run."""
-
-
-def open_backend(address: str) -> Backend:
-    """Raises UsageError for an unknown kind, and whatever the kind's own check finds."""
-    kind, _, target = address.partition(":")
-    if kind == "script" and target:
-        from ale.gateway.scripted import ScriptedBackend
-
-        return ScriptedBackend(Path(target))
-    raise UsageError(f"model '{address}' names no known backend; write `script:FILE.yaml`")

@@ -19,9 +19,9 @@ from ale.gateway.meter import Meter
 from ale.gateway.neutral import BadRequest, Failure, ModelRequest, Reply
 from ale.gateway.prices import listed_price
 from ale.gateway.spec import CallEvent, DoorReport, DoorSpec, LimitReached, to_json
+from ale.text import storable
 from ale.trajectory.clock import Moment
 from ale.trajectory.schema import Usage
-from ale.text import storable
 from ale.trajectory.transcript import Call, CallKind, TranscriptWriter
 
 MAX_BODY = 256 * 2**20

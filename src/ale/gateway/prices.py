@@ -8,7 +8,6 @@ from typing import Protocol
 from pydantic import Field
 
 from ale.documents import Document
-from ale.errors import UsageError
 from ale.trajectory.schema import Usage
 
 _MILLION = Decimal(1_000_000)
@@ -66,21 +65,6 @@ class ListedPrice:
             cache_write_tokens=usage.cache_write_tokens,
         )
         return genai_prices.calc_price(tokens, model_ref=self._model).total_price
-
-
-def check_price(model: str, backend: str) -> Price:
-    """The price by which calls of `model` would be metered; for planning a run with a dollar cap.
-
-    Raises UsageError when there is none, or when the backend does not exist."""
-    from ale.gateway.backend import open_backend
-
-    price = open_backend(backend).price or listed_price(model)
-    if price is None:
-        raise UsageError(
-            f"model '{model}' has no known price, so a dollar cap on it can't be kept: "
-            f"add `price:` to {backend.removeprefix('script:')} or limit steps or tokens instead"
-        )
-    return price
 
 
 def listed_price(model: str) -> ListedPrice | None:

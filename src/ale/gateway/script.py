@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -128,6 +129,16 @@ class LoadedScript:
                 return script
         raise UsageError(f"{self.path} has no script for {workflow}/{instance}: no `when` fits")
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the script file and every file that it names: the identity of the scripted model."""
+        digest = hashlib.sha256()
+        for name, text in [("", self.path.read_text(encoding="utf-8")), *self.texts.items()]:
+            data = text.encode()
+            digest.update(f"{len(name.encode())} {len(data)} {name}\n".encode())
+            digest.update(data)
+        return digest.hexdigest()
+
 
 def load_script(path: Path) -> LoadedScript:
     """Read and check a script file and every file that it names.
@@ -136,23 +147,6 @@ def load_script(path: Path) -> LoadedScript:
     path = path.absolute()
     file = read_document(path, ScriptFile)
     return LoadedScript(path, file, {name: _text(path, name) for name in sorted(set(_named(file)))})
-
-
-def check_script(path: Path, workflow: str | None = None, instance: str | None = None) -> None:
-    """For planning: raises UsageError if the file is not a sound script, or has nothing for the given run."""
-    script = load_script(path)
-    if workflow is not None and instance is not None:
-        script.choose(workflow, instance)
-
-
-def script_digest(path: Path) -> str:
-    """SHA-256 over the script file and every file that it names: the identity of the scripted model."""
-    script = load_script(path)
-    digest = hashlib.sha256()
-    for name, data in [("", script.path.read_bytes())] + [(name, text.encode()) for name, text in script.texts.items()]:
-        digest.update(f"{len(name.encode())} {len(data)} {name}\n".encode())
-        digest.update(data)
-    return digest.hexdigest()
 
 
 def _named(file: ScriptFile) -> Iterator[str]:

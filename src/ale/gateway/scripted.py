@@ -31,6 +31,10 @@ class ScriptedBackend:
     def price(self) -> Price | None:
         return self._script.file.price
 
+    @property
+    def digest(self) -> str:
+        return self._script.digest
+
     def converse(self, asker: Asker) -> ScriptedConversation:
         return ScriptedConversation(self._script, self._script.choose(asker.workflow, asker.instance), asker)
 

@@ -11,9 +11,10 @@ import socket
 from collections import deque
 from typing import Any
 
-from ale.gateway.backend import Backend, open_backend
+from ale.gateway.backend import Backend
 from ale.gateway.control import Receiver, line
 from ale.gateway.door import Door
+from ale.gateway.models import open_backend
 from ale.gateway.spec import DoorSpec, from_json, to_json
 
 
