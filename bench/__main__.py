@@ -16,6 +16,8 @@ from bench import commands, machines, runs, sessions
 
 PARTS = {"commands": commands.measure, "machines": machines.measure, "sessions": sessions.measure, "runs": runs.measure}
 
+_KINDS = ("wall", "cpu")
+
 
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
@@ -25,9 +27,8 @@ PARTS = {"commands": commands.measure, "machines": machines.measure, "sessions":
 def main(parts: tuple[str, ...], samples: int, out: Path | None, baseline: Path | None) -> None:
     """Figures of this machine, now. The load average is printed first: on a busy machine only CPU seconds mean much."""
     before = json.loads(baseline.read_text(encoding="utf-8"))["series"] if baseline else {}
-    click.echo(
-        f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    )
+    python = platform.python_version()
+    click.echo(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {platform.machine()}, Python {python}")
     click.echo(f"{'':<72} {'wall median':>12} {'q1..q3':>17} {'cpu':>9}  wanted")
     found = anyio.run(_measure, parts or tuple(PARTS), samples, before)
     if out is not None:
@@ -53,9 +54,11 @@ async def _measure(parts: tuple[str, ...], samples: int, before: dict[str, Any])
 def _print(name: str, figures: dict[str, Any], before: dict[str, Any] | None) -> None:
     wall, cpu = figures["wall"], figures["cpu"]
     wanted = [f"{kind} {figures[f'wanted_{kind}']:g} s" for kind in ("wall", "cpu") if figures[f"wanted_{kind}"]]
-    line = f"{name:<72} {wall['median']:>10.4f} s {wall['q1']:>8.4f}..{wall['q3']:<7.4f} {cpu['median']:>7.4f} s  {', '.join(wanted)}"
+    spread = f"{wall['q1']:>8.4f}..{wall['q3']:<7.4f}"
+    line = f"{name:<72} {wall['median']:>10.4f} s {spread} {cpu['median']:>7.4f} s  {', '.join(wanted)}"
     if before is not None:
-        line += f"  [wall x{wall['median'] / max(before['wall']['median'], 1e-9):.2f}, cpu x{cpu['median'] / max(before['cpu']['median'], 1e-9):.2f}]"
+        ratios = (f"{kind} x{figures[kind]['median'] / max(before[kind]['median'], 1e-9):.2f}" for kind in _KINDS)
+        line += f"  [{', '.join(ratios)}]"
     click.echo(line)
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from ale.computer.session import Session
 from ale.sandbox import open_provider
 from ale.sandbox.protocol import SandboxSpec, Screen
 from bench.measure import Series
@@ -47,11 +48,7 @@ async def measure(samples: int) -> AsyncIterator[Series]:
         await machine.destroy()
 
 
-async def _trees(samples: int, session: object) -> AsyncIterator[Series]:
-    from ale.computer.session import Session
-
-    assert isinstance(session, object)
-    acting: Session = session  # type: ignore[assignment]
+async def _trees(samples: int, session: Session) -> AsyncIterator[Series]:
     tar = Series("tar to tar on the host, 100 MB in 1,000 files (for comparison)")
     up = Series("session: upload 100 MB in 1,000 files")
     down = Series("session: download 100 MB in 1,000 files")
@@ -66,9 +63,9 @@ async def _trees(samples: int, session: object) -> AsyncIterator[Series]:
             with tar.sample():
                 subprocess.run(f"tar -C {source} -cf - . | tar -C {target} -xf -", shell=True, check=True)
             with up.sample():
-                await acting.upload(source, "/tmp/tree")
+                await session.upload(source, "/tmp/tree")
             with down.sample():
-                await acting.download("/tmp/tree", Path(scratch) / f"back{number}")
-            await acting.delete("/tmp/tree")
+                await session.download("/tmp/tree", Path(scratch) / f"back{number}")
+            await session.delete("/tmp/tree")
     for series in (tar, up, down):
         yield series
