@@ -31,7 +31,7 @@ COMMANDS = {
 @pytest.fixture
 async def sandbox() -> AsyncIterator[FakeSandbox]:
     spec = SandboxSpec(label="test", image="base", screen=Screen(), door=True)
-    made = cast(FakeSandbox, await FakeProvider(COMMANDS).create(spec))
+    made = cast("FakeSandbox", await FakeProvider(COMMANDS).create(spec))
     yield made
     await made.destroy()
 
@@ -103,11 +103,15 @@ async def test_a_fork_has_the_files_and_the_old_machine_is_gone(sandbox: FakeSan
 
 async def test_a_lost_machine_is_lost_for_who_waits_and_who_comes(sandbox: FakeSandbox) -> None:
     session = sandbox.session()
-    with anyio.fail_after(10), pytest.raises(SandboxLost):
+
+    async def wait() -> None:
         async with session.stream_command("hang") as items:
             await anext(items)
             sandbox.lose("the host burned")
             await anext(items)
+
+    with anyio.fail_after(10), pytest.raises(SandboxLost):
+        await wait()
     with pytest.raises(SandboxLost):
         await session.exists("/")
     assert not await sandbox.alive()

@@ -234,6 +234,16 @@ async def test_a_machine_that_is_gone_is_lost(box: Box) -> None:
     await session.aclose()
 
 
+async def test_a_screen_that_can_not_be_had_is_named_and_the_rest_works(start_box: StartBox) -> None:
+    """The bare box has no X server."""
+    session = await connect(start_box(screen={"width": 800, "height": 600}).endpoint)
+    with pytest.raises(InfrastructureError, match="no Xvnc"):
+        await session.screenshot()
+    assert (await session.status())["screen"]["state"] == "failed"
+    assert (await session.run_command("echo $DISPLAY")).stdout == ":0\n"
+    await session.aclose()
+
+
 async def test_a_command_can_have_a_terminal(box: Box) -> None:
     machine = Machine(box.endpoint)
     spec = specify("tty; stty size; read line; echo got $line", None, 20, None, None)

@@ -60,7 +60,7 @@ def test_what_others_write_is_read_in_pieces_of_any_size(form: int, step: int) -
 
 def test_a_file_of_many_terabytes_keeps_its_size() -> None:
     size = 50 * 2**40
-    [entry] = [item for item in Parser().feed(tarstream.header(tarstream.FILE, b"big", size=size))]
+    [entry] = Parser().feed(tarstream.header(tarstream.FILE, b"big", size=size))
     assert isinstance(entry, Entry)
     assert entry.size == size
 

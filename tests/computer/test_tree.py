@@ -150,7 +150,7 @@ def test_a_file_that_breaks_off_is_not_kept(tmp_path: Path) -> None:
     collected = receive(whole[:1600], tmp_path / "down")
     assert [one.path for one in collected.files] == ["good"]
     assert reasons(collected)["half"] == "broken"
-    assert sorted(os.listdir(tmp_path / "down")) == ["good"]
+    assert [path.name for path in (tmp_path / "down").iterdir()] == ["good"]
 
 
 def test_what_the_machine_takes_back_is_not_kept(tmp_path: Path) -> None:
@@ -198,15 +198,15 @@ def test_whatever_comes_what_is_kept_is_sound(entries: list[tuple[bytes, bytes, 
     """What Collected lists is what lies there, nothing else, within all limits; nothing was made outside."""
     data = b""
     for kind, name, size in entries:
-        size = size if kind == b"0" else 0
-        data += tarstream.header(kind, name.replace(b"\0", b""), size=size, mode=0o7777, link=b"/etc") + tarstream.pad(
-            b"d" * size
+        sent = size if kind == b"0" else 0
+        data += tarstream.header(kind, name.replace(b"\0", b""), size=sent, mode=0o7777, link=b"/etc") + tarstream.pad(
+            b"d" * sent
         )
     data = (data + tarstream.END)[: max(len(data) + 1024 - cut, 0)]
     with tempfile.TemporaryDirectory() as place:
         down = Path(place) / "down"
         collected = receive(data, down, step=step)
-        assert os.listdir(place) == ["down"]
+        assert list(Path(place).iterdir()) == [down]
         found = {str(path.relative_to(down)): path for path in down.rglob("*")}
         assert {name for name, path in found.items() if path.is_file()} == {one.path for one in collected.files}
         assert {name for name, path in found.items() if path.is_dir()} == set(collected.directories)

@@ -199,7 +199,6 @@ class MachineSession:
         read_only: bool = False,
         private: bool = False,
     ) -> None:
-        """private: readable by the owner alone (a reference in a grading machine)."""
         kind = "directory" if await to_thread.run_sync(source.is_dir) else "file"
         query: Query = {
             "path": destination,

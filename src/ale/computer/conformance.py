@@ -22,7 +22,7 @@ import anyio
 import anyio.lowlevel
 
 from ale.computer.session import CommandExit, DisplayMissing, Session, TreeLimits
-from ale.errors import CommandFailed, CommandTimeout
+from ale.errors import CommandFailed, CommandTimeout, InfrastructureError
 
 MakeSession = Callable[[], Awaitable[Session]]
 
@@ -590,6 +590,7 @@ async def _planted_link(session: Session) -> None:
         await session.run_command(["chmod", "600", f"{place}/secret"])
         await session.run_command(["install", "-d", "-o", "1000", f"{place}/agent"])
         await agent.run_command(f"ln -s {place}/secret {place}/agent/result; ln -s {place} {place}/agent/dir; ")
+        assert not await session.exists(f"{place}/agent/result")
         await _raises(PermissionError, session.read_bytes(f"{place}/agent/result"))
         await _raises(PermissionError, session.read_bytes(f"{place}/agent/dir/secret"))
         await _raises(PermissionError, session.write_bytes(f"{place}/agent/result", b"overwritten"))
@@ -657,6 +658,37 @@ async def _typing(session: Session) -> None:
             await session.type(text + "\n")
         await _appears(session, f"{place}/done")
         assert await session.read_file(f"{place}/typed") == "".join(text + "\n" for text in texts)
+
+
+@_check("a text with more different letters than a keyboard has keys arrives letter for letter", needs_screen=True)
+async def _many_letters(session: Session) -> None:
+    """With Caps Lock on as well: that is somebody's earlier key, not part of the text."""
+    letters = [chr(code) for code in (*range(0x410, 0x450), *range(0x4E00, 0x4E40), *range(0xC0, 0x100))]
+    text = "aB" + "".join(letters) + "".join(reversed(letters)) + "Zz"
+    agent = session.as_user("agent")
+    async with _workplace(session) as place:
+        await session.run_command(["chmod", "777", place])
+        script = f"stty -echo; touch {place}/ready; head -n 2 > {place}/typed; touch {place}/done"
+        await agent.launch(["xterm", "-u8", "-e", "bash", "-c", script], env={"LC_ALL": "C.UTF-8"})
+        await _appears(session, f"{place}/ready")
+        await session.type(text + "\n")
+        await session.key("capslock")
+        await session.type("aBc\n")
+        await session.key("capslock")
+        await _appears(session, f"{place}/done")
+        assert await session.read_file(f"{place}/typed") == text + "\naBc\n"
+
+
+@_check("a program that holds the whole screen does not hold up who looks at it for long", needs_screen=True)
+async def _grabbed(session: Session) -> None:
+    agent = session.as_user("agent")
+    script = (
+        "import Xlib.display, time; d = Xlib.display.Display(':0'); d.grab_server(); d.sync(); print(1, flush=True); "
+    )
+    async with agent.stream_command(["python3", "-c", script + "time.sleep(600)"]) as items:
+        await anext(items)
+        await _raises(InfrastructureError, session.screenshot())
+    assert (await session.screenshot()).startswith(b"\x89PNG")
 
 
 @_check("keys and chords reach the program that has the focus", needs_screen=True)

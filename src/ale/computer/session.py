@@ -220,10 +220,17 @@ class Session(Protocol):
     async def write_bytes(self, path: str, data: bytes, *, append: bool = False) -> None: ...
 
     async def upload(
-        self, source: Path, destination: str, *, owner: User | None = None, read_only: bool = False
+        self,
+        source: Path,
+        destination: str,
+        *,
+        owner: User | None = None,
+        read_only: bool = False,
+        private: bool = False,
     ) -> None:
         """Copy a host file or directory into the machine under exactly the name `destination`, as one tar stream.
-        Parents are created. Links in `source` are followed if they stay inside it and are an error otherwise."""
+        Parents are created. Links in `source` are followed if they stay inside it and are an error otherwise.
+        private: readable to the owner alone (a reference in a grading machine)."""
 
     async def download(self, source: str, destination: Path, *, limits: TreeLimits | None = None) -> Collected:
         """Copy a directory (or one file) of the machine into the host directory `destination` (created, must be empty).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,14 @@ class ExecResult:
 class VmSession:
     """Call it from a thread that anyio started (`anyio.to_thread.run_sync`); each call waits for the machine.
 
-    Relative sources and destinations on the host are looked up in `folder`, the task's own. Errors are those of
-    `ale.computer.session.Session`.
+    Relative sources and destinations on the host are looked up in `folder`, the task's own. private: what is uploaded
+    is root's alone (a reference: delivered programs must not find it). Errors are those of the Session.
     """
 
-    def __init__(self, session: Session, folder: Path) -> None:
+    def __init__(self, session: Session, folder: Path, *, private: bool = False) -> None:
         self._session = session
         self._folder = folder
+        self._private = private
 
     @property
     def os(self) -> str:
@@ -76,7 +78,7 @@ class VmSession:
         if source.is_file() and dst.endswith("/"):
             dst += source.name
         target = dst.rstrip("/") or "/"
-        self._await("upload", source, target)
+        from_thread.run(partial(self._session.upload, source, target, private=self._private))
         if source.is_file() and _is_script(source):
             self.exec(["chmod", "a+x", target])
 

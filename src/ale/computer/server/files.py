@@ -83,8 +83,8 @@ def perform(order: dict[str, object]) -> dict[str, object]:
 def _stat(path: bytes, _: bytes) -> dict[str, object]:
     try:
         return {"info": _info(os.path.basename(path), os.stat(resolve(path)))}
-    except (FileNotFoundError, NotADirectoryError):
-        return {"info": None}
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return {"info": None}  # what may not be seen is not there
 
 
 def _list(path: bytes, _: bytes) -> dict[str, object]:

@@ -106,11 +106,13 @@ class Keyboard:
             raise Fault("invalid", "more characters at once than the keyboard has spare keys")
         if len(missing) > len(free):
             time.sleep(_DRAIN)
-        for keysym, code in zip(missing, [*free, *again], strict=False):
-            self._display.change_keyboard_mapping(code, [(keysym, keysym)])
+        codes = sorted([*free, *again][: len(missing)])
+        for keysym, code in zip(missing, codes, strict=True):
             mapping[keysym] = code, False
             given.pop(code, None)
             given[code] = keysym
+        for first, meanings in _runs(dict(zip(codes, missing, strict=True))):
+            self._display.change_keyboard_mapping(first, [(keysym, keysym) for keysym in meanings])
         for keysym in keysyms:  # what is used now is reused last
             code = mapping[keysym][0]
             if code in given:
@@ -122,7 +124,8 @@ class Keyboard:
         return mapping
 
     def _mapping(self) -> tuple[dict[int, tuple[int, bool]], list[int]]:
-        """What is on which key, unshifted places first; and the keys that had nothing on them at the beginning."""
+        """What is on which key, unshifted places first; and the keys that nobody misses: with nothing, or only
+        multimedia keys, on them at the beginning."""
         rows = self._display.get_keyboard_mapping(self._lowest, self._count)
         found: dict[int, tuple[int, bool]] = {}
         for shifted in (False, True):
@@ -130,7 +133,7 @@ class Keyboard:
                 keysym = row[shifted] if len(row) > shifted else 0
                 if keysym:
                     found.setdefault(keysym, (self._lowest + number, shifted))
-        empty = [self._lowest + number for number, row in enumerate(rows) if not any(row)]
+        empty = [self._lowest + number for number, row in enumerate(rows) if all(map(_dispensable, row))]
         try:
             with open(self._file, "rb") as file:
                 spare = json.load(file)["spare"]
@@ -170,3 +173,19 @@ class Keyboard:
 
     def _key(self, code: int, *, down: bool) -> None:
         self._display.xtest_fake_input(self._x.KeyPress if down else self._x.KeyRelease, code)
+
+
+def _dispensable(keysym: int) -> bool:
+    """Nothing, or one of the vendor's keys for players, browsers and brightness."""
+    return keysym == 0 or 0x1008FE00 <= keysym <= 0x1008FFFF
+
+
+def _runs(meanings: dict[int, int]) -> list[tuple[int, list[int]]]:
+    """Neighbouring keys together: each change is an event that makes a window manager read the whole keyboard again."""
+    found: list[tuple[int, list[int]]] = []
+    for code, keysym in meanings.items():
+        if found and found[-1][0] + len(found[-1][1]) == code:
+            found[-1][1].append(keysym)
+        else:
+            found.append((code, [keysym]))
+    return found
