@@ -175,8 +175,9 @@ async def running(
         async with _beside(command.send_stdin, stdin) if stdin else _nothing(command):
             try:
                 yield command
-            except WireError:
-                await connection.aclose()
+            except BaseException as error:
+                if command.ending is not None or isinstance(error, WireError):
+                    await connection.aclose()  # its request is not ended: nobody can use it again
                 raise
             finally:
                 if command.ending is None and connection.usable:

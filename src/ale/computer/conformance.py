@@ -143,6 +143,16 @@ async def _arguments(session: Session) -> None:
     assert result.stdout_bytes == b"\0".join(word.encode() for word in words)
 
 
+@_check("a shell line may be of any length, and too long an argument is exit code 126")
+async def _long_commands(session: Session) -> None:
+    line = "echo " + "x" * 1_000_000 + " | wc -c; exit 7"
+    result = await session.run_command(line, check=False)
+    assert (result.stdout, result.return_code) == ("1000001\n", 7)
+    result = await session.run_command(["echo", "x" * 3_000_000], check=False)
+    assert result.return_code == 126
+    assert "too long" in result.stderr
+
+
 @_check("a NUL in a path, an argument or a variable is a clean error")
 async def _nul(session: Session) -> None:
     await _raises(ValueError, session.run_command(["echo", "a\0b"]))

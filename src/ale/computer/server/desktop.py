@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LOCK = RUN + b"/desktop.lock"
 _READY_SECONDS = 90.0
-_SECONDS = 30.0
+_SECONDS = 15.0
 """Seconds that one action may take once the display is ready."""
 
 _LETTERS_A_SECOND = 50

@@ -153,7 +153,7 @@ class Keyboard:
 
     def _remember(self, spare: list[int], given: dict[int, int]) -> None:
         fresh = self._file + b".new"
-        with open(fresh, "w", encoding="ascii") as file:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
             json.dump({"spare": spare, "given": list(given.items())}, file)
         os.rename(fresh, self._file)
 

@@ -10,7 +10,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import NoReturn
 
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
@@ -99,6 +99,16 @@ def end_descendants(seconds: float, ended: dict[int, int]) -> bool:
     return not reap(ended)
 
 
+def end_children_of(uid: int, seconds: float, ended: dict[int, int]) -> bool:
+    """End every process of the user; True when no descendant of this process, which must adopt orphans, is left."""
+    deadline = time.monotonic() + seconds
+    while reap(ended) and time.monotonic() < deadline:
+        left = descendants(os.getpid())
+        kill_user(uid, left)
+        wait_for_ends(left, deadline)
+    return not reap(ended)
+
+
 def send(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
@@ -169,14 +179,20 @@ def clean(name: bytes) -> str:
     return "".join(c if c.isascii() and c.isprintable() else "?" for c in name.decode("latin-1").strip())[:64]
 
 
-def kill_user(uid: int) -> None:
-    """One SIGKILL to every process of the user at once; the kernel lets no fork slip past it."""
+def kill_user(uid: int, known: Iterable[int]) -> None:
+    """One SIGKILL to every process of the user at once; the kernel lets no fork slip past it. Where there is no room
+    for another process, the known ones make some."""
 
     def kill() -> None:
         os.setresuid(KILLER, uid, KILLER)
         send(-1, signal.SIGKILL)
 
-    child = os.fork()
+    try:
+        child = os.fork()
+    except BlockingIOError:
+        for pid in known:
+            send(pid, signal.SIGKILL)
+        return
     if child == 0:
         run_forked(kill)
     if os.waitpid(child, 0)[1]:
@@ -191,6 +207,6 @@ def end_user(uid: int, seconds: float) -> tuple[dict[int, str], dict[int, str]]:
         seen.update(left)
         if time.monotonic() >= deadline:
             return seen, left
-        kill_user(uid)
+        kill_user(uid, left)
         wait_for_ends(list(left), deadline)
     return seen, {}

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from .state import State
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
+_LONGEST_ARGUMENT = 128 * 1024
+"""MAX_ARG_STRLEN of the kernel."""
+
 _SHELLS = {"bash": "/bin/bash"}
 
 
@@ -129,11 +132,22 @@ def _exec(program: Program, state: State, stdio: tuple[int, int, int], report: i
         os.write(report, b"%d" % (error.errno or 0))
         os._exit(NOT_EXECUTABLE)
     try:
-        os.execvpe(program.argv[0], program.argv, program.env)
+        os.execvpe(program.argv[0], _short(program.argv), program.env)
     except OSError as error:
         missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
         os.write(2, program.argv[0] + b": " + (error.strerror or "cannot be run").encode() + b"\n")
         os._exit(NOT_FOUND if missing else NOT_EXECUTABLE)
+
+
+def _short(argv: list[bytes]) -> list[bytes]:
+    """A shell line may be longer than the kernel takes an argument: then the shell reads it as a script."""
+    if argv[1:2] != [b"-c"] or len(argv) != 3 or len(argv[2]) < _LONGEST_ARGUMENT:
+        return argv
+    fd = os.memfd_create("command", 0)
+    os.set_inheritable(fd, True)
+    with os.fdopen(fd, "wb", closefd=False) as script:
+        script.write(argv[2])
+    return [argv[0], b"/proc/self/fd/%d" % fd]
 
 
 def _enter(program: Program) -> None:

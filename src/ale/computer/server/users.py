@@ -68,9 +68,19 @@ class acting_as:  # noqa: N801 - reads as a verb: `with acting_as("agent"):`
             os.setgroups([])
 
 
+_YIELDING = 10
+"""Niceness of the agent's programs where the server could not be given more than its share."""
+
+
 def become(user: str) -> None:
-    """Turn this (freshly forked) process into the user's, for good."""
+    """Turn this (freshly forked) process into the user's, for good.
+
+    A thousand busy processes must not keep the server from ending them, so a provider starts it with the highest priority
+    if it can; what it starts has the ordinary one.
+    """
     uid = UIDS[user]
+    preferred = os.getpriority(os.PRIO_PROCESS, 0) < 0
+    os.setpriority(os.PRIO_PROCESS, 0, _YIELDING if uid == AGENT and not preferred else 0)
     os.setgroups([uid] if uid else [])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
