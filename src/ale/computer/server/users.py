@@ -75,8 +75,8 @@ _YIELDING = 10
 def become(user: str) -> None:
     """Turn this (freshly forked) process into the user's, for good.
 
-    A thousand busy processes must not keep the server from ending them, so a provider starts it with the highest priority
-    if it can; what it starts has the ordinary one.
+    A thousand busy processes must not keep the server from ending them, so a provider starts it with the highest
+    priority if it can; what it starts has the ordinary one.
     """
     uid = UIDS[user]
     preferred = os.getpriority(os.PRIO_PROCESS, 0) < 0

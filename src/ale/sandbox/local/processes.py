@@ -13,6 +13,7 @@ from pathlib import Path
 import anyio
 
 from ale.sandbox.local import cgroups
+from ale.text import one_line
 
 _PROC = Path("/proc")
 
@@ -150,8 +151,8 @@ def _name_if_real(pid: int, uid: int) -> str | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = _fields(text)
-    real = fields.get("Uid", "").split()[:1] == [str(uid)]
-    return fields.get("Name", "?") if real and fields.get("State", "?")[:1] not in "ZX" else None
+    real = fields.get("Uid", "").split()[:1] == [str(uid)]  # the kernel's own lines come after the name, and win
+    return one_line(fields.get("Name", "?")) if real and fields.get("State", "?")[:1] not in "ZX" else None
 
 
 def _open(pid: int) -> int | None:
@@ -176,7 +177,7 @@ def _all() -> Iterator[tuple[int, str, str, set[int]]]:
             continue
         fields = _fields(text)
         uids = {int(word) for word in fields.get("Uid", "").split()}
-        yield int(name), fields.get("Name", ""), fields.get("State", "?")[:1], uids
+        yield int(name), one_line(fields.get("Name", "")), fields.get("State", "?")[:1], uids
 
 
 def _start_time(pid: int) -> int | None:
