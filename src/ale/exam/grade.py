@@ -48,8 +48,7 @@ async def grade(
             if restage:
                 await stage_captured(session, captured, artifacts.folder, workspace)
             if card.reference_in_machine and reference is not None:
-                await session.upload(reference, REFERENCE, owner="root", read_only=True)
-                await session.run_command(["chmod", "0700", REFERENCE])
+                await session.upload(reference, REFERENCE, owner="root", read_only=True, private=True)
     with log.phase("evaluate") as notes:
         evaluation: dict[str, Any] = {"schema": "ale.evaluation/1"}
         if score is None:

@@ -93,7 +93,8 @@ async def _phase(phase: str, folder: Path, module: Module, task: Task, session: 
 
         from ale.computer.sync import VmSession
 
-        value = await run_sync(_class_phase, phase, task, VmSession(session, folder))
+        private = phase == "evaluate"  # what grading brings into the machine is for its root alone
+        value = await run_sync(_class_phase, phase, task, VmSession(session, folder, private=private))
     if phase == "start":
         started = _started(value if not module.phases else None, task, folder)
         if started["workspace"] is not None:
