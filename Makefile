@@ -28,16 +28,18 @@ demo: $(READY)
 	@$(BIN)/ale run examples/demo/exam.yaml --again
 
 test: $(READY)
+	@PYTHON=$(PYTHON) scripts/system-packages tests
 	@$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 test-all: $(READY)
+	@PYTHON=$(PYTHON) scripts/system-packages tests
 	@$(BIN)/pytest -n $(WORKERS)
 
 check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -q -n $(WORKERS) -m "not slow and not sandbox and not network and not agent_cli"
+	@$(BIN)/pytest -q -n $(WORKERS) -m "not slow and not sandbox and not network and not agent_cli and not browser"
 
 format: $(READY)
 	@$(BIN)/ruff check --fix .

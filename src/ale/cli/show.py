@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from rich.tree import Tree
 from ale.cli.locate import is_run, locate
 from ale.cli.progress import verdict
 from ale.cli.scoreboard import scoreboard
+from ale.errors import UsageError
 from ale.exam.folder import find_runs, read_result
 from ale.exam.result import RunResult
 from ale.score import Part, Score
@@ -27,12 +29,27 @@ from ale.trajectory.schema import Step
 @click.option("--results", type=click.Path(path_type=Path), default=Path("results"), help="Where ids are looked for.")
 @click.option("--steps", "limit", type=click.IntRange(min=0), default=40, show_default=True, help="Steps to print.")
 @click.option("--json", "as_json", is_flag=True, help="The run's result, its reasons and its steps as JSON.")
-def show(name: str, results: Path, limit: int, as_json: bool) -> None:
+@click.option(
+    "--html",
+    "page",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Write a self-contained page of the run to FILE (`-`: to stdout; without FILE: run-ID.html here).",
+)
+def show(name: str, results: Path, limit: int, as_json: bool, page: str | None) -> None:
     """Show a run (outcome, reasons part by part, steps) or an experiment (its scoreboard).
 
     RUN is a run folder or the beginning of a run's id.
     """
     folder = locate(name, results)
+    if page is not None:
+        if as_json:
+            raise UsageError("--json and --html are two answers; ask for one of them")
+        if not is_run(folder):
+            raise UsageError(f"{folder} is an experiment; a page is made of one of its runs (ale show {folder})")
+        _write_page(folder, page)
+        return
     console = Console()
     if not is_run(folder):
         found = [result for run in find_runs(folder) if (result := read_result(run)) is not None]
@@ -48,6 +65,23 @@ def show(name: str, results: Path, limit: int, as_json: bool) -> None:
         click.echo(json.dumps(_document(folder, result), indent=1))
     else:
         _run(console, folder, result, limit)
+
+
+def _write_page(folder: Path, page: str) -> None:
+    from ale.report.page import run_page, write_page
+
+    pieces = run_page(folder)
+    if page == "-":
+        sys.stdout.buffer.writelines(piece.encode() for piece in pieces)
+        return
+    result = read_result(folder)
+    name = result.id if result is not None and result.id.isalnum() else "page"
+    path = Path(page or f"run-{name}.html")
+    try:
+        write_page(path, pieces)
+    except OSError as error:
+        raise UsageError(f"the page can't be written to {path}: {error.strerror}") from None
+    click.echo(path)
 
 
 def _experiment(console: Console, results: list[RunResult], folder: Path) -> None:

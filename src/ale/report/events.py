@@ -58,7 +58,7 @@ def read_happened(folder: Path) -> Happened:
         events.extend(read_events(folder / "events.jsonl"))
     except FileNotFoundError:
         happened.damage = "There is no events.jsonl."
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         happened.damage = f"events.jsonl is damaged: {brief(error)}"
     ends = {event.event.removesuffix(".end"): event for event in events if event.event.endswith(".end")}
     happened.phases = tuple(_phases(events, ends))

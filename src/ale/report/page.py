@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -85,6 +86,21 @@ def run_page(folder: Path) -> Iterator[str]:
     )
 
 
+def write_page(path: Path, pieces: Iterable[str]) -> None:
+    """A file gets its name when the page in it is complete. Raises OSError."""
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+        return
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("ale.report"),
@@ -93,6 +109,7 @@ def _environment() -> Environment:
         finalize=_finished,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters |= {
         "number": number,
@@ -115,7 +132,9 @@ def _finished(value: object) -> object:
 
 
 def _size(size: int) -> str:
-    return f"{size:,} bytes" if size < 10_000 else f"{size / 1000:,.1f} kB" if size < 10**7 else f"{size / 1e6:,.1f} MB"
+    if size < 10_000:
+        return "1 byte" if size == 1 else f"{size:,} bytes"
+    return f"{size / 1000:,.1f} kB" if size < 10**7 else f"{size / 1e6:,.1f} MB"
 
 
 def _score(folder: Path) -> tuple[PartView | None, str]:
@@ -153,7 +172,7 @@ def _agent_result(folder: Path) -> AgentResultRecord | None:
 def _instruction(folder: Path) -> Shown:
     try:
         return fit(str(read_head(folder / FILE)["instruction"]), _TEXT_BYTES, FILE)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         return Shown("", f"The instruction can't be shown: {brief(error)}")
 
 

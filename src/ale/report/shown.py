@@ -21,8 +21,12 @@ _PILED = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0
 """More accents on one letter than any script has; they would be painted over what stands above and below."""
 
 
+HEAD_LINES, TAIL_LINES = 300, 100
+"""Lines of a long text that are shown at most: more of them are scrolled past, not read."""
+
+
 def visible(text: str) -> str:
-    """The same text with a picture or a code point in the place of whatever can't be seen. Idempotent."""
+    """The same text with a name or a number in the place of whatever can't be seen. Idempotent."""
     text = _HIDDEN.sub(_spelled, text.replace("\r\n", "\n"))
     return _PILED.sub(lambda found: f"‹{len(found[0])} combining marks›", text)
 
@@ -31,10 +35,15 @@ def _spelled(found: re.Match[str]) -> str:
     return "".join(_name(ord(character)) for character in found[0])
 
 
+_NAMES = (
+    "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI", "DLE",
+    "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US",
+)  # fmt: skip
+
+
 def _name(code: int) -> str:
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"‹U+{code:04X}›"
+    name = _NAMES[code] if code < len(_NAMES) else "DEL" if code == 0x7F else f"U+{code:04X}"
+    return f"‹{name}›"
 
 
 def brief(value: object, limit: int = 300) -> str:
@@ -73,13 +82,18 @@ def fit(text: str, size: int, where: str) -> Shown:
 
 
 def _cut(text: str, kept: int, where: str) -> Shown:
-    if kept >= len(text):
-        return Shown(visible(text))
-    if not kept:
+    if not kept and text:
         return Shown("", f"Not shown, the page would become too large: {len(text):,} characters, {where}.")
-    tail = kept // 4
-    note = f"{len(text) - kept:,} of {len(text):,} characters are left out here; all of them: {where}."
-    return Shown(visible(text[: kept - tail]), note, visible(text[len(text) - tail :]) if tail else "")
+    if kept >= len(text) and text.count("\n") < HEAD_LINES + TAIL_LINES:
+        return Shown(visible(text))
+    kept = min(kept, len(text))
+    head = "".join(text[: kept - kept // 4].splitlines(keepends=True)[:HEAD_LINES])
+    tail = "".join(text[max(len(head), len(text) - kept // 4) :].splitlines(keepends=True)[-TAIL_LINES:])
+    left_out = len(text) - len(head) - len(tail)
+    if not left_out:
+        return Shown(visible(text))
+    note = f"{left_out:,} of {len(text):,} characters are left out here; all of them: {where}."
+    return Shown(visible(head), note, visible(tail))
 
 
 def page_bytes(text: str) -> int:

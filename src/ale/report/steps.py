@@ -99,7 +99,7 @@ def read_steps(folder: Path, words: Words, begin: datetime) -> Steps:
             steps.shown.append(_view(step, space, gallery, words, begin))
     except FileNotFoundError:
         steps.damage = f"There is no {FILE}."
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         steps.damage = f"{FILE} is damaged after step {len(steps.shown)}: {brief(error)}"
     return steps
 
@@ -159,7 +159,7 @@ def _line(step: Step) -> str:
     args = step.action.args
     main = next((args[name] for name in _MAIN if isinstance(args.get(name), str)), None)
     if main is None or (step.action.type == "File" and "command" not in args):
-        main = _written({name: brief(_written(value), 60) for name, value in list(args.items())[:8]} or "")
+        main = ", ".join(f"{brief(name, 40)} {brief(_written(value), 60)}" for name, value in list(args.items())[:8])
     return brief(main, _LINE)
 
 
