@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ale.computer.server import tarstream
+from ale.computer.server.sparse import end_sparse, write_sparse
 from ale.computer.server.tarstream import BadTar, Entry, Parser
 from ale.computer.session import Collected, CollectedFile, Refusal, TreeLimits
 
 _PART = 256 * 1024
-_ZEROS = bytes(_PART)
 _PATH_BYTES = 2048
 """Half of what the kernel takes: the rest is for the folder that the tree is put into, here and by later tools."""
 
@@ -205,18 +205,12 @@ class _Writing:
     def write(self, data: bytes) -> None:
         self._digest.update(data)
         self._left -= len(data)
-        if _ZEROS.startswith(data):
-            # A machine can claim gigabytes of nothing at no cost; they cost nothing here either.
-            os.lseek(self._fd, len(data), os.SEEK_CUR)
-            return
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
+        write_sparse(self._fd, data)
 
     def finish(self) -> CollectedFile:
         if self._left:
             raise BadTar("a file is shorter than it said")
-        os.ftruncate(self._fd, self._entry.size)  # a hole at the end
+        end_sparse(self._fd)
         self._close()
         return CollectedFile(self.path, self._entry.size, self._digest.hexdigest(), self._executable)
 

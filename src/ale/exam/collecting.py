@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ale.computer.session import Collected, Session
+from ale.computer.session import Collected, Session, TreeLimits
 from ale.exam.folder import write_whole
+
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -23,15 +25,25 @@ class Artifacts:
     delivered: Mapping[str, int]
     digest: str
 
+    @property
+    def room_mb(self) -> int:
+        """What the tree takes in another machine at most: hard links and holes are files there like any other."""
+        blocks = sum(-(-file.size // _BLOCK) for file in self.collected.files) + len(self.collected.directories)
+        return -(-blocks * _BLOCK // 2**20)
 
-async def collect(session: Session, workspace: str, folder: Path, baseline: Mapping[str, str]) -> Artifacts:
+
+async def collect(
+    session: Session, workspace: str, folder: Path, baseline: Mapping[str, str], disk_mb: int
+) -> Artifacts:
     """Stream `workspace` out of the machine into `folder`/output and write `folder`/output.manifest.json beside it.
 
+    disk_mb: the machine's disk; more than that can only be the same bytes under many names, or none at all.
     baseline: machine path → SHA-256 of what lay in the workspace before the agent began.
     """
     target = folder / "output"
     try:
-        collected = await session.download(workspace, target)
+        limits = TreeLimits(total_bytes=min(TreeLimits.total_bytes, disk_mb * 2**20))
+        collected = await session.download(workspace, target, limits=limits)
     except FileNotFoundError:  # the agent removed the directory itself: it left nothing
         target.mkdir(parents=True, exist_ok=True)
         collected = Collected((), (), ())

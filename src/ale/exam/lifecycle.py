@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 
 from ale.computer.paths import OUTPUT
-from ale.errors import SandboxLost
+from ale.errors import GatewayLost, GraderError, InfrastructureError, SandboxLost, SandboxUnavailable
 from ale.exam.attribution import attribute
 from ale.exam.collecting import Artifacts, collect
 from ale.exam.events import EventLog
@@ -117,7 +117,13 @@ class _Run:
         with log.phase("freeze") as notes:
             machine = await self._freeze(machine, work, notes)
         with log.phase("collect") as notes:
-            artifacts = await collect(machine.session("root"), workspace, self.plan.folder / "workspace", baseline)
+            artifacts = await collect(
+                machine.session("root"),
+                workspace,
+                self.plan.folder / "workspace",
+                baseline,
+                self.card.compute.disk_mb,
+            )
             notes |= {"files": len(artifacts.collected.files), "refused": len(artifacts.collected.refused)}
             ledger.digests["outputs"] = artifacts.digest
         self.door.check(work)
@@ -189,25 +195,39 @@ class _Run:
     async def _grade(
         self, frozen: Sandbox, captured: Captured, artifacts: Artifacts, workspace: str, reference: Path | None
     ) -> None:
+        """What was delivered may take its grading machine down. That is no reason to ask the agent again: it is graded
+        once more in a new one, and if that is lost too, it is what was delivered that can't be graded."""
+        again, evidence = False, ""
+
         async def grading_machine() -> Sandbox:
-            machine, place = await self.machines.for_grading(frozen)
+            machine, place = await self.machines.for_grading(frozen, artifacts.room_mb, again=again)
             self.ledger.note_integrity(graded_on=place)
             if place != "same":
                 await start_services(machine, self.card)
             return machine
 
-        self.ledger.score = await grade(
-            self.card,
-            self.task,
-            machine=grading_machine,
-            restage=self.card.grade_on == "fresh",
-            captured=captured,
-            artifacts=artifacts,
-            workspace=workspace,
-            reference=reference,
-            folder=self.plan.folder,
-            log=self.log,
-        )
+        for again in (False, True):  # noqa: B007 - read in grading_machine
+            try:
+                self.ledger.score = await grade(
+                    self.card,
+                    self.task,
+                    machine=grading_machine,
+                    restage=self.card.grade_on == "fresh",
+                    captured=captured,
+                    artifacts=artifacts,
+                    workspace=workspace,
+                    reference=reference,
+                    folder=self.plan.folder,
+                    log=self.log,
+                )
+                return
+            except (SandboxUnavailable, GatewayLost):
+                raise  # the host's fault, or ours
+            except InfrastructureError as error:
+                lost = self.machines.newest
+                evidence = f"{error}; {await lost.evidence()}"
+                self.log.emit("sandbox.lost", sandbox=lost.id, evidence=evidence)
+        raise GraderError(f"two grading machines were lost over what was delivered: {evidence}")
 
     # the end, which every run reaches
 

@@ -30,6 +30,10 @@ class Machines:
         return [machine.id for machine in self._made]
 
     @property
+    def newest(self) -> Sandbox:
+        return self._made[-1]
+
+    @property
     def layer(self) -> LayerIdentity | None:
         """The harness's, in the agent's machine only."""
         return self._tools.layers.get(self._plan.agent.harness)
@@ -42,17 +46,17 @@ class Machines:
         """A new machine on the frozen one's disk, which ends the frozen one."""
         return self._owned(await machine.fork(self._spec(agent=False)))
 
-    async def for_grading(self, frozen: Sandbox) -> tuple[Sandbox, Place]:
+    async def for_grading(self, frozen: Sandbox, output_mb: int, *, again: bool) -> tuple[Sandbox, Place]:
         """The machine that the card grades on, and which it came to be: where the agent's own did not outlive it,
-        `frozen` is a copy of its disk already."""
+        `frozen` is a copy of its disk already. output_mb: what a fresh machine has to hold besides what the card says.
+        again: the one that was given before is lost."""
         copied = frozen is not self._made[0]
         if self._card.grade_on == "fresh":
-            return self._owned(await self._tools.provider.create(self._spec(agent=False))), "fresh"
-        if copied:
-            return frozen, "fork"
-        if self._card.grade_on == "fork":
-            return await self.copy_of(frozen), "fork"
-        return frozen, "same"
+            await self.release()  # nobody needs them any more, and they may hold what little the host's disk has left
+            return self._owned(await self._tools.provider.create(self._spec(agent=False, more_mb=output_mb))), "fresh"
+        if self._card.grade_on == "fork" or again:
+            return (frozen if copied and not again else await self.copy_of(frozen)), "fork"
+        return frozen, "fork" if copied else "same"
 
     async def release(self) -> list[str]:
         """Destroy all that are not to be kept; ids of those that could not be destroyed, which the next sweep takes."""
@@ -70,13 +74,13 @@ class Machines:
         self._made.append(machine)
         return machine
 
-    def _spec(self, *, agent: bool) -> SandboxSpec:
+    def _spec(self, *, agent: bool, more_mb: int = 0) -> SandboxSpec:
         compute, display = self._card.compute, self._card.display
         return SandboxSpec(
             label=self._plan.id,
             image=self._tools.experiment.sandbox.image or self._card.image,
             layers=(self.layer.digest,) if agent and self.layer else (),
-            size=Size(compute.vcpus, compute.memory_mb, compute.disk_mb),
+            size=Size(compute.vcpus, compute.memory_mb, compute.disk_mb + more_mb),
             screen=Screen(display.width, display.height) if display else None,
             door=agent and self._door,
             keep=agent and self._tools.keep,

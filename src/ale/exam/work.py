@@ -8,7 +8,7 @@ from typing import Protocol
 import anyio
 
 from ale.concurrency import task_group
-from ale.errors import AleError, HarnessError, SandboxLost
+from ale.errors import AleError, HarnessError, InfrastructureError, SandboxLost
 from ale.exam.events import EventLog
 from ale.gateway.client import LimitReached
 from ale.harness.protocol import AgentContext, AgentResult, Harness
@@ -72,7 +72,12 @@ async def let_work(
             try:
                 result = await harness.run(context)
             except AleError as error:
-                failure = error
+                if isinstance(error, InfrastructureError) and not isinstance(error, SandboxLost):
+                    # A harness talks to nothing but the machine, and the agent has that: what went wrong in there is
+                    # how the agent ended, and no reason to give it another machine.
+                    result = AgentResult("crashed", detail=str(error))
+                else:
+                    failure = failure or error
             except Exception as error:  # noqa: BLE001 - the boundary: what a harness raises is the harness's fault
                 failure = HarnessError(f"{harness.name} raised {type(error).__name__}: {error}")
                 failure.__cause__ = error

@@ -8,8 +8,8 @@ import stat
 
 from . import tarstream, trees, users
 from .faults import Fault
-from .files import write_all
 from .places import checked, resolve
+from .sparse import end_sparse, write_sparse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .state import State
 
 _PART = 256 * 1024
-_ZEROS = bytes(_PART)
 _MAX_DEPTH = 200
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -215,10 +214,8 @@ class TreeWriter:
 
     def take(self, item: tarstream.Entry | bytes) -> None:
         if isinstance(item, bytes):
-            if self._file >= 0 and _ZEROS.startswith(item):
-                os.lseek(self._file, len(item), os.SEEK_CUR)  # a hole: what was sparse stays so
-            elif self._file >= 0:
-                write_all(self._file, item)
+            if self._file >= 0:
+                write_sparse(self._file, item)
             return
         self._end_file()
         parts = [self._single] if self._single else _parts(item.name)
@@ -252,7 +249,7 @@ class TreeWriter:
 
     def _end_file(self) -> None:
         if self._file >= 0:
-            os.ftruncate(self._file, os.lseek(self._file, 0, os.SEEK_CUR))  # it may end in a hole
+            end_sparse(self._file)
             self._settle(self._file, self._finish_mode)
             os.close(self._file)
             self._file = -1

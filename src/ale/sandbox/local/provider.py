@@ -106,7 +106,8 @@ class LocalProvider:
 
     async def _start(self, spec: SandboxSpec, image: ImageIdentity, inherited: tuple[str, ...]) -> LocalSandbox:
         known = self._prepared()
-        known.watch.check_room()
+        if not inherited:  # a run that has begun is not given up for the space that its agent may have used up
+            known.watch.check_room()
         server = await known.layers.server(image)
         layers = [path for digest in reversed(spec.layers) for path in known.layers.directories(digest)]
         record, lock = await anyio.to_thread.run_sync(known.shelf.reserve, spec, image, inherited)
