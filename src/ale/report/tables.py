@@ -17,8 +17,8 @@ from ale.task.confine import ENVIRONMENT, confined, interpreter_paths, module_pa
 SUFFIXES = (".csv", ".tsv", ".xlsx", ".xlsm")
 ROWS, COLUMNS, CELL = 30, 24, 160
 _SHEETS = 4
-_SECONDS_EACH = 5.0
-_SECONDS = 30
+_SECONDS_EACH = 3.0
+_SECONDS = 15
 _MEMORY = 2 * 2**30
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from ale.report.tables import main; main()"
 
@@ -100,7 +100,7 @@ def _stop(*_: object) -> None:
 def _read(path: Path) -> object:
     from ale.grading.reading import TableError, TableLimits, read_rows
 
-    limits = TableLimits(bytes=16 * 2**20, unpacked_bytes=64 * 2**20)
+    limits = TableLimits(bytes=16 * 2**20, unpacked_bytes=24 * 2**20)
     try:
         rows = read_rows(path, limits=limits, first=ROWS + 1)
     except (TableError, OSError) as error:
