@@ -4,6 +4,7 @@ a person's (synthetic events they ignore)."""
 from __future__ import annotations
 
 import sys
+import time
 from importlib import import_module
 
 from .faults import Fault
@@ -18,6 +19,8 @@ _LIBRARIES = "/usr/lib/python3/dist-packages"
 
 _BUTTONS = {"left": 1, "middle": 2, "right": 3}
 _MAX_CLICKS = 10
+_CLICK_SECONDS = 1.0
+"""Seconds that a program may hold a click back; after that the click counts as done, wherever it went."""
 
 
 class Screen:
@@ -65,7 +68,14 @@ class Screen:
         for _ in range(clicks):
             self._display.xtest_fake_input(self._x.ButtonPress, _BUTTONS[button])
             self._display.xtest_fake_input(self._x.ButtonRelease, _BUTTONS[button])
-        self._display.sync()
+            self._await_release(_BUTTONS[button])
+
+    def _await_release(self, button: int) -> None:
+        """A window manager holds each press back while it decides about the focus, and the release waits behind it; keys
+        don't wait. Without this, what is typed right after a click overtakes the click."""
+        deadline = time.monotonic() + _CLICK_SECONDS
+        while self._root.query_pointer().mask & (self._x.Button1Mask << (button - 1)) and time.monotonic() < deadline:
+            time.sleep(0.001)
 
     def _draw_cursor(self, pixels: bytearray, width: int, height: int) -> None:
         try:
