@@ -71,8 +71,8 @@ class Screen:
             self._await_release(_BUTTONS[button])
 
     def _await_release(self, button: int) -> None:
-        """A window manager holds each press back while it decides about the focus, and the release waits behind it; keys
-        don't wait. Without this, what is typed right after a click overtakes the click."""
+        """A window manager holds each press back while it decides about the focus, and the release waits behind it, but
+        keys don't wait: without this, what is typed right after a click overtakes the click."""
         deadline = time.monotonic() + _CLICK_SECONDS
         while self._root.query_pointer().mask & (self._x.Button1Mask << (button - 1)) and time.monotonic() < deadline:
             time.sleep(0.001)
