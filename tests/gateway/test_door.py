@@ -312,7 +312,7 @@ async def test_refused_requests_are_recorded_only_so_often(gateway: Gateway, tmp
     ("changes", "error", "words"),
     [
         ({"backend": "script:/nowhere.yaml"}, UsageError, "does not exist"),
-        ({"backend": "oracle"}, UsageError, "no known backend"),
+        ({"backend": "oracle"}, UsageError, "is not known"),
         ({"workflow": "computing_math/etl_repair"}, UsageError, "no script for"),
         ({"folder": Path("/proc/nowhere")}, InfrastructureError, "nowhere"),
         ({"secrets": ("abc",)}, ValueError, "masked"),
