@@ -174,7 +174,8 @@ class Exchange:
         finally:
             self._usage = meter.settle(answer.usage if isinstance(answer, Reply) else None)
         if isinstance(answer, Failure):
-            self._state.backend_failures += 1
+            # A request that the provider calls wrong is the agent's doing: dying of that buys no second run.
+            self._state.backend_failures += answer.kind not in ("invalid_request", "too_large")
             raise _Refused(answer)
         unique = f"{self._state.spec.run} {self._n}"
         self._answer = dialect.render(answer, asked.model, unique)

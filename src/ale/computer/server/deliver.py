@@ -6,7 +6,7 @@ import fcntl
 import os
 import stat
 
-from . import command, frames, processes, trees, users
+from . import command, frames, processes, traces, trees, users
 from .faults import Fault
 from .places import checked, open_file, resolve
 from .programs import parse_program, raw
@@ -44,12 +44,14 @@ def deliver(request: Request, user: str, state: State) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _nobody_else()
         case, directory = _make_case()
+        before = traces.look()
         try:
             _fill(directory, files)
             if program.cwd is None:
                 program.cwd = case
             _run(request, reader, spec, program, state, directory)
         finally:
+            traces.remove_new(before)
             trees.empty(directory)
             os.close(directory)
             os.rmdir(case)
