@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 
 from ale.gateway.backend import Asker, Backend
 from ale.gateway.body import parse_object
-from ale.gateway.dialects import Dialect, dialects
+from ale.gateway.dialects import Dialect, find_address, guess_dialect
 from ale.gateway.estimate import tokens_of_body
 from ale.gateway.meter import Meter
 from ale.gateway.neutral import BadRequest, Failure, ModelRequest, Reply
@@ -49,7 +49,6 @@ class DoorState:
         self.token = f"ale-{secrets.token_urlsafe(32)}"
         self.conversation = backend.converse(Asker(spec.run, spec.workflow, spec.instance))
         self.meter = Meter(spec.limits, backend.price or listed_price(spec.model))
-        self.dialects = dialects()
         self.writer = TranscriptWriter(spec.folder, spec.run, (self.token, *spec.secrets))
         self.numbered = 0
         self.model_calls = 0
@@ -105,19 +104,19 @@ class Exchange:
 
     async def serve(self) -> web.StreamResponse:
         state, request, path = self._state, self._request, self._request.path
-        counting = path == "/v1/messages/count_tokens"
-        spoken = state.dialects.get("/v1/messages" if counting else path)
-        self._dialect = spoken or self._guess()
+        address = find_address(path, request.query)
+        self._dialect = address.dialect if address else guess_dialect(path, request.headers)
         try:
             self._check_token()
             if path == "/v1/models" and request.method == "GET":
                 self._kind = "models"
                 return await self._send(200, _models(state.spec.models))
-            if spoken is None or request.method != "POST":
+            if address is None or request.method != "POST":
                 raise _Refused(Failure(404, "not_found", f"there is no {request.method[:16]} {path[:_NAME_KEPT]} here"))
             self._check_record()
             body = await self._read()
-            self._kind = "count_tokens" if counting else "model"
+            spoken, counted = address.dialect, address.counted
+            self._kind = "count_tokens" if counted else "model"
             try:
                 self._body = body
                 self._body = parsed = parse_object(body)
@@ -125,8 +124,8 @@ class Exchange:
             except BadRequest as error:
                 raise _Refused(Failure(400, "invalid_request", str(error))) from None
             self._check_model(asked)
-            if counting:
-                return await self._send(200, {"input_tokens": tokens_of_body(parsed)})
+            if counted:
+                return await self._send(200, {counted: tokens_of_body(parsed)})
             return await self._converse(spoken, asked)
         except _Refused as refused:
             return await self._fail(refused.failure)
@@ -178,7 +177,7 @@ class Exchange:
             self._state.backend_failures += answer.kind not in ("invalid_request", "too_large")
             raise _Refused(answer)
         unique = f"{self._state.spec.run} {self._n}"
-        self._answer = dialect.render(answer, asked.model, unique)
+        self._answer = dialect.render(asked, answer, unique)
         if asked.stream:
             return await self._stream(dialect, asked, answer, unique)
         return await self._send(200, self._answer)
@@ -215,16 +214,15 @@ class Exchange:
 
     # the checks
 
-    def _guess(self) -> Dialect:
-        """In whose style to refuse an address that no dialect has."""
-        headers, spoken = self._request.headers, self._state.dialects
-        anthropic = "anthropic-version" in headers or "x-api-key" in headers
-        return spoken["/v1/messages" if anthropic or "/messages" in self._request.path else "/v1/chat/completions"]
-
     def _check_token(self) -> None:
         headers, token = self._request.headers, self._state.token.encode()
         scheme, _, credentials = headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-        offered = [headers.get("x-api-key", ""), credentials.strip() if scheme.lower() == "bearer" else ""]
+        offered = [
+            headers.get("x-api-key", ""),
+            headers.get("x-goog-api-key", ""),
+            self._request.query.get("key", ""),
+            credentials.strip() if scheme.lower() == "bearer" else "",
+        ]
         if not any(hmac.compare_digest(one.encode("utf-8", "surrogateescape"), token) for one in offered):
             raise _Refused(Failure(401, "authentication", "this is not the run's API key"))
 
@@ -303,7 +301,7 @@ class Exchange:
 
 
 def _models(names: Sequence[str]) -> dict[str, Any]:
-    """Fits both dialects' clients."""
+    """Fits the clients of Anthropic and OpenAI."""
     now = int(time.time())
     data = [
         {

@@ -17,7 +17,7 @@ from ale.gateway.estimate import tokens_of_body, tokens_of_text
 from ale.gateway.neutral import Failure, ModelRequest, Reply, ToolCall
 from ale.gateway.prices import Price
 from ale.gateway.script import LoadedScript, Script, ScriptedUsage, Turn, load_script, substitute
-from ale.gateway.tools import filled, shell_call
+from ale.gateway.tools import filled, shell_call, tool_name
 from ale.trajectory.schema import Usage
 
 
@@ -62,7 +62,7 @@ class ScriptedConversation:
         for scripted in turn.calls:
             args = substitute(scripted.args, self._names)
             if scripted.tool is not None:
-                calls.append(ToolCall(self._say(scripted.tool), args))
+                calls.append(ToolCall(tool_name(request.tools, self._say(scripted.tool)), args))
                 continue
             command = self._texts[scripted.shell_file] if scripted.shell_file else scripted.shell or ""
             call = shell_call(request.tools, self._say(command), args)

@@ -1,4 +1,4 @@
-"""Choosing a tool that runs shell commands from those a harness offers, and filling what its schema requires."""
+"""Choosing among the tools that a harness offers, and filling what their schemas require."""
 
 from __future__ import annotations
 
@@ -40,6 +40,15 @@ def shell_call(tools: Sequence[ToolOffer], command: str, extra: Mapping[str, Any
     return None
 
 
+def tool_name(tools: Sequence[ToolOffer], wanted: str) -> str:
+    """The offered tool of that name, or the one whose name differs only in case, `_` and `-` (harnesses write the tools
+    of MCP servers in several ways); else the name as it is."""
+    names = [tool.name for tool in tools]
+    if wanted in names:
+        return wanted
+    return next((name for name in names if _flat(name) == _flat(wanted)), wanted)
+
+
 def filled(schema: Mapping[str, Any]) -> Any:
     """A small value that fits a JSON Schema (objects: their required properties only)."""
     if "const" in schema:
@@ -54,11 +63,10 @@ def filled(schema: Mapping[str, Any]) -> Any:
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = kind[0] if kind else None
-    if not isinstance(kind, str):
-        kind = None
+    kind = kind.lower() if isinstance(kind, str) else None  # Gemini's own schemas write OBJECT
     if kind == "object" or (kind is None and "properties" in schema):
         return _required(schema)
-    values: dict[Any, Any] = {
+    values: dict[str | None, Any] = {
         "array": [],
         "boolean": False,
         "integer": schema.get("minimum", 0),
@@ -69,14 +77,18 @@ def filled(schema: Mapping[str, Any]) -> Any:
 
 
 def _bare(name: str) -> str:
-    return name.rsplit("__", 1)[-1].lower().replace("_", "").replace("-", "")
+    return _flat(name.rsplit("__", 1)[-1])
+
+
+def _flat(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def _shell_args(tool: ToolOffer, command: str) -> dict[str, Any]:
     properties = _properties(tool.schema)
     name = next((name for name in COMMAND_ARGS if name in properties), None)
     if name is None:
-        required = [name for name in tool.schema.get("required", []) if _type(properties, name) in ("string", "array")]
+        required = [name for name in _required_names(tool.schema) if _type(properties, name) in ("string", "array")]
         name = required[0] if required else "command"
     as_list = _type(properties, name) == "array"
     return {name: ["bash", "-lc", command] if as_list else command, **_required(tool.schema, without=name)}
@@ -84,10 +96,12 @@ def _shell_args(tool: ToolOffer, command: str) -> dict[str, Any]:
 
 def _required(schema: Mapping[str, Any], without: str | None = None) -> dict[str, Any]:
     properties = _properties(schema)
-    names = schema.get("required", [])
-    if not isinstance(names, list):
-        return {}
-    return {name: filled(properties.get(name, {})) for name in names if isinstance(name, str) and name != without}
+    return {name: filled(properties.get(name, {})) for name in _required_names(schema) if name != without}
+
+
+def _required_names(schema: Mapping[str, Any]) -> list[str]:
+    names = schema.get("required")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -97,5 +111,6 @@ def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {name: value for name, value in properties.items() if isinstance(value, Mapping)}
 
 
-def _type(properties: Mapping[str, Mapping[str, Any]], name: object) -> Any:
-    return properties.get(name, {}).get("type") if isinstance(name, str) else None
+def _type(properties: Mapping[str, Mapping[str, Any]], name: str) -> str | None:
+    kind = properties.get(name, {}).get("type")
+    return kind.lower() if isinstance(kind, str) else None

@@ -14,6 +14,8 @@ HARNESSES = {
     "idle": "ale.harness.idle:Idle",
     "qwen-code": "ale.harness.qwen_code:QWEN_CODE",
     "claude-code": "ale.harness.claude_code:CLAUDE_CODE",
+    "codex": "ale.harness.codex:CODEX",
+    "gemini-cli": "ale.harness.gemini_cli:GEMINI_CLI",
 }
 
 

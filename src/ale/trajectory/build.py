@@ -70,6 +70,7 @@ def steps_from_transcript(folder: Path) -> Iterator[Step]:
     by_dialect, gallery = readers(), Gallery(folder)
     pending: deque[_Draft] = deque()
     waiting: dict[str, _Draft] = {}
+    latest: list[tuple[str, _Draft]] = []
     last: _Draft | None = None
     count = 0
     for record in read_transcript(folder):
@@ -78,12 +79,14 @@ def steps_from_transcript(folder: Path) -> Iterator[Step]:
         if call.kind != "model" or reader is None:
             continue
         for result in reader.results(record.fresh()):
-            last = waiting.pop(result.call, None) if result.call is not None else last
+            if result.call is not None:
+                last = waiting.pop(result.call or _unnamed(result, latest, waiting), None)
             if last is not None:
                 _observe(last, result, call.start, gallery)
         last = None
         if call.status == 200:
-            for draft, key in _drafts(call, reader.answer(call.response), count):
+            latest = [(key, draft) for draft, key in _drafts(call, reader.answer(call.response), count)]
+            for key, draft in latest:
                 count += 1
                 pending.append(draft)
                 if key:
@@ -92,6 +95,12 @@ def steps_from_transcript(folder: Path) -> Iterator[Step]:
             yield pending.popleft().step()
     for draft in pending:
         yield draft.step()
+
+
+def _unnamed(result: ToolResult, latest: list[tuple[str, _Draft]], waiting: dict[str, _Draft]) -> str:
+    """The id of the first of the latest calls that a result without an id can belong to."""
+    tool = storable(result.tool)
+    return next((key for key, draft in latest if draft.action.tool == tool and key in waiting), "")
 
 
 def _drafts(call: Call, answer: Answer, count: int) -> Iterator[tuple[_Draft, str]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ale.gateway.dialects.wire import assistant_turns, event, identifier, objects, pieces, text_field
+from ale.gateway.dialects.wire import answer_turns, event, identifier, objects, pieces, signature, text_field
 from ale.gateway.neutral import BadRequest, Failure, FailureKind, ModelRequest, Reply, ToolOffer
 from ale.trajectory.schema import Usage
 
@@ -41,18 +39,18 @@ class Anthropic:
         return ModelRequest(
             model=text_field(body, "model"),
             stream=body.get("stream") is True,
-            turns=assistant_turns(messages),
+            turns=answer_turns(message["role"] == "assistant" for message in messages),
             tools=tuple(tools),
             answer_schema=_answer_schema(body),
             body=body,
         )
 
-    def render(self, reply: Reply, model: str, call: str) -> dict[str, Any]:
+    def render(self, request: ModelRequest, reply: Reply, call: str) -> dict[str, Any]:
         return {
             "id": identifier("msg_", call),
             "type": "message",
             "role": "assistant",
-            "model": model,
+            "model": request.model,
             "content": _blocks(reply, call),
             "stop_reason": _STOP[reply.stop],
             "stop_sequence": None,
@@ -60,7 +58,7 @@ class Anthropic:
         }
 
     def stream(self, request: ModelRequest, reply: Reply, call: str) -> Iterator[bytes]:
-        whole = self.render(reply, request.model, call)
+        whole = self.render(request, reply, call)
         usage = whole["usage"]
         start = {**whole, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
         yield _event("message_start", message=start)
@@ -85,7 +83,7 @@ def _answer_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _blocks(reply: Reply, call: str) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     if reply.thinking:
-        blocks.append({"type": "thinking", "thinking": reply.thinking, "signature": _signature(reply.thinking)})
+        blocks.append({"type": "thinking", "thinking": reply.thinking, "signature": signature(reply.thinking)})
     if reply.text or not reply.calls:
         blocks.append({"type": "text", "text": reply.text})
     for number, wanted in enumerate(reply.calls):
@@ -98,11 +96,6 @@ def _blocks(reply: Reply, call: str) -> list[dict[str, Any]]:
             }
         )
     return blocks
-
-
-def _signature(thinking: str) -> str:
-    """Clients must send it back unread; nothing here checks it."""
-    return base64.b64encode(hashlib.sha256(thinking.encode("utf-8", "surrogatepass")).digest()).decode("ascii")
 
 
 def _usage(usage: Usage) -> dict[str, Any]:

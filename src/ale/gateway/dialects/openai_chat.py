@@ -7,24 +7,14 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ale.gateway.dialects.wire import assistant_turns, event, identifier, objects, pieces, text_field
-from ale.gateway.neutral import BadRequest, Failure, FailureKind, ModelRequest, Reply, ToolOffer
+from ale.gateway.dialects.openai_errors import openai_failure
+from ale.gateway.dialects.wire import answer_turns, event, identifier, objects, pieces, text_field
+from ale.gateway.neutral import BadRequest, Failure, ModelRequest, Reply, ToolOffer
 from ale.trajectory.schema import Usage
 
 _STOP = {"end": "stop", "tools": "tool_calls", "length": "length"}
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-
-_ERRORS: dict[FailureKind, tuple[str, str | None]] = {
-    "invalid_request": ("invalid_request_error", None),
-    "budget": ("invalid_request_error", "budget_exhausted"),
-    "authentication": ("invalid_request_error", "invalid_api_key"),
-    "not_found": ("invalid_request_error", None),
-    "too_large": ("invalid_request_error", "request_too_large"),
-    "rate_limit": ("rate_limit_error", "rate_limit_exceeded"),
-    "overloaded": ("server_error", "overloaded"),
-    "server": ("server_error", None),
-}
 
 
 class OpenAIChat:
@@ -39,21 +29,21 @@ class OpenAIChat:
         return ModelRequest(
             model=text_field(body, "model"),
             stream=body.get("stream") is True,
-            turns=assistant_turns(messages),
+            turns=answer_turns(message["role"] == "assistant" for message in messages),
             tools=tuple(_tools(body)),
             answer_schema=_answer_schema(body),
             stream_usage=isinstance(options, dict) and options.get("include_usage") is True,
             body=body,
         )
 
-    def render(self, reply: Reply, model: str, call: str) -> dict[str, Any]:
+    def render(self, request: ModelRequest, reply: Reply, call: str) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": reply.text or (None if reply.calls else "")}
         if reply.thinking:
             message["reasoning_content"] = reply.thinking
         if reply.calls:
             message["tool_calls"] = _tool_calls(reply, call)
         return {
-            **_head(call, model, "chat.completion"),
+            **_head(call, request.model, "chat.completion"),
             "choices": [{"index": 0, "message": message, "finish_reason": _STOP[reply.stop], "logprobs": None}],
             "usage": _usage(reply.usage),
         }
@@ -83,8 +73,7 @@ class OpenAIChat:
         yield b"data: [DONE]\n\n"
 
     def failure(self, failure: Failure) -> dict[str, Any]:
-        kind, code = _ERRORS[failure.kind]
-        return {"error": {"message": failure.message, "type": kind, "param": None, "code": failure.code or code}}
+        return openai_failure(failure)
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[ToolOffer]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from ale.gateway.neutral import BadRequest
@@ -44,7 +46,12 @@ def objects(body: Any, name: str, *, required: bool = False) -> list[dict[str, A
     return value
 
 
-def assistant_turns(messages: list[dict[str, Any]]) -> int:
-    """Answers already in the history. Neighbouring assistant messages are one answer that the client took apart."""
-    roles = [message.get("role") for message in messages]
-    return sum(role == "assistant" and (not at or roles[at - 1] != "assistant") for at, role in enumerate(roles))
+def signature(thinking: str) -> str:
+    """What thinking is signed with. Clients must send it back unread; nothing here checks it."""
+    return base64.b64encode(hashlib.sha256(thinking.encode("utf-8", "surrogatepass")).digest()).decode("ascii")
+
+
+def answer_turns(by_model: Iterable[bool]) -> int:
+    """Answers already in the history, told for each of its items whether the model wrote it. Neighbouring ones are one
+    answer that the client took apart."""
+    return sum(wrote for wrote, _ in groupby(by_model))

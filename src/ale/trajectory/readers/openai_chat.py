@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ale.trajectory.readers import Answer, ToolResult, ToolUse, dicts, text_of
+from ale.trajectory.readers import Answer, ToolResult, ToolUse, dicts, json_arguments, text_of
 
 
 class OpenAIChatReader:
@@ -19,7 +18,7 @@ class OpenAIChatReader:
         for call in dicts(message.get("tool_calls")):
             function = call.get("function")
             if isinstance(function, dict):
-                args = _arguments(function.get("arguments"))
+                args = json_arguments(function.get("arguments"))
                 calls.append(ToolUse(text_of(call.get("id")), text_of(function.get("name")), args))
         return Answer(
             text=_text(message.get("content")),
@@ -34,14 +33,6 @@ class OpenAIChatReader:
                 yield ToolResult(text_of(message.get("tool_call_id")), _text(content), _pictures(content))
             elif message.get("role") == "user" and (pictures := _pictures(content)):
                 yield ToolResult(None, pictures=pictures)
-
-
-def _arguments(text: Any) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return {"raw": text}
-    return value if isinstance(value, dict) else {"raw": text}
 
 
 def _text(content: Any) -> str:
