@@ -9,7 +9,8 @@ import anyio
 
 from ale.computer.paths import OUTPUT
 from ale.errors import HarnessError
-from ale.harness.protocol import AgentContext, AgentResult, LayerRecipe
+from ale.harness.protocol import AgentContext, AgentResult
+from ale.sandbox.layers import LayerRecipe
 
 Act = Callable[[AgentContext], Awaitable[AgentResult | None]]
 
@@ -51,6 +52,15 @@ async def slow(context: AgentContext) -> None:
 async def crashes(context: AgentContext) -> AgentResult:
     await _answer(context)
     return AgentResult("crashed", exit_code=3, last_message="boom")
+
+
+async def waits_for_nothing(context: AgentContext) -> None:
+    """Ends at once, with nothing done."""
+
+
+async def says_what_is_no_text(context: AgentContext) -> AgentResult:
+    await _answer(context)
+    return AgentResult("crashed", exit_code=1, last_message="\ud800", detail="\udcff\0")
 
 
 async def refuses_to_start(context: AgentContext) -> None:
@@ -146,7 +156,7 @@ AGENTS = {
     function.__name__.replace("_", "-"): Scripted(function.__name__.replace("_", "-"), function)
     for function in (
         right, half_right, as_directory, slow, crashes, refuses_to_start, leaves_survivors, looks_for_the_reference,
-        hostile_output, marks_its_home, waits_for_ever,
+        hostile_output, marks_its_home, waits_for_ever, says_what_is_no_text,
     )
 }  # fmt: skip
 AGENTS |= {

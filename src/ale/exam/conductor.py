@@ -36,7 +36,7 @@ async def carry_out(plan: Plan, *, observer: Observer, finished: Finished, say: 
         say(f"removed sandbox {removed}, left by a command that was killed")
     if not plan.runs:
         return
-    layers = await prepare(plan, provider, say)
+    layers = await _prepare(plan, provider, say)
     waiting = iter(plan.runs)
 
     async with Gateway() as gateway:
@@ -51,15 +51,15 @@ async def carry_out(plan: Plan, *, observer: Observer, finished: Finished, say: 
                 tasks.start_soon(work_through)
 
 
-async def prepare(plan: Plan, provider: Provider, say: Say) -> dict[str, LayerIdentity]:
+async def _prepare(plan: Plan, provider: Provider, say: Say) -> dict[tuple[str, str], LayerIdentity]:
     """Build the images and harness layers that are not there yet; a run itself never downloads anything."""
-    layers: dict[str, LayerIdentity] = {}
+    layers: dict[tuple[str, str], LayerIdentity] = {}
     for image in plan.images:
         await provider.build_image(image, say)
         for name, harness in plan.harnesses.items():
             recipe = harness.layer()
             if recipe is not None:
-                layers[name] = await provider.build_layer(recipe, image, say)
+                layers[name, image] = await provider.build_layer(recipe, image, say)
     return layers
 
 

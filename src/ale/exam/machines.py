@@ -34,9 +34,13 @@ class Machines:
         return self._made[-1]
 
     @property
+    def _image(self) -> str:
+        return self._tools.experiment.sandbox.image or self._card.image
+
+    @property
     def layer(self) -> LayerIdentity | None:
         """The harness's, in the agent's machine only."""
-        return self._tools.layers.get(self._plan.agent.harness)
+        return self._tools.layers.get((self._plan.agent.harness, self._image))
 
     async def for_agent(self) -> Sandbox:
         """Raises SandboxUnavailable."""
@@ -78,7 +82,7 @@ class Machines:
         compute, display = self._card.compute, self._card.display
         return SandboxSpec(
             label=self._plan.id,
-            image=self._tools.experiment.sandbox.image or self._card.image,
+            image=self._image,
             layers=(self.layer.digest,) if agent and self.layer else (),
             size=Size(compute.vcpus, compute.memory_mb, compute.disk_mb + more_mb),
             screen=Screen(display.width, display.height) if display else None,

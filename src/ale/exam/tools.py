@@ -14,11 +14,12 @@ from ale.sandbox.protocol import Provider
 
 @dataclass(frozen=True)
 class Tools:
-    """layers: by harness name. keep: leave each agent's machine when its run has ended."""
+    """layers: by the names of harness and image, since a layer belongs to the image that it was built on. keep: leave
+    each agent's machine when its run has ended."""
 
     experiment: Experiment
     provider: Provider
     gateway: Gateway
-    layers: Mapping[str, LayerIdentity]
+    layers: Mapping[tuple[str, str], LayerIdentity]
     observer: Observer
     keep: bool = False

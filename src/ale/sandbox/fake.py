@@ -20,7 +20,8 @@ from ale.computer.machine import Machine
 from ale.computer.paths import User
 from ale.computer.session import Session
 from ale.errors import SandboxLost, SandboxUnavailable, UsageError
-from ale.sandbox.protocol import FreezeReport, ImageIdentity, Sandbox, SandboxInfo, SandboxSpec, Strength
+from ale.sandbox.layers import LayerIdentity, LayerRecipe
+from ale.sandbox.protocol import FreezeReport, ImageIdentity, Sandbox, SandboxInfo, SandboxSpec, Say, Strength
 
 
 class FakeSandbox:
@@ -132,12 +133,18 @@ class FakeProvider:
         return "fake"
 
     def identity(self, name: str) -> ImageIdentity:
-        return ImageIdentity(name=name, recipe="fake", content="fake")
+        return ImageIdentity(name=name, recipe="fake", content=f"fake {name}")
 
     async def image(self, name: str) -> ImageIdentity:
         if name not in self.images:
             raise SandboxUnavailable(f"there is no fake image {name}; there are: {', '.join(self.images)}")
         return self.identity(name)
+
+    async def build_image(self, name: str, say: Say) -> ImageIdentity:
+        return await self.image(name)
+
+    async def build_layer(self, recipe: LayerRecipe, image: str, say: Say) -> LayerIdentity:
+        return LayerIdentity(recipe.name, recipe.digest((await self.image(image)).content), "fake")
 
     async def create(self, spec: SandboxSpec) -> Sandbox:
         await self.image(spec.image)
