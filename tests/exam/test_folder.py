@@ -71,6 +71,14 @@ def test_phases_are_logged_with_true_times_also_when_they_fail(tmp_path: Path) -
     assert set(log.phases) == {"plan", "provision"}
 
 
+def test_what_a_machine_says_can_be_logged_whatever_it_is(tmp_path: Path) -> None:
+    log = EventLog(tmp_path / "events.jsonl", "r1", lambda event: None)
+    log.emit("sandbox.lost", evidence="\ud800\0")
+    log.close()
+    [event] = read_events(tmp_path / "events.jsonl")
+    assert event.data["evidence"] == "\ufffd\u2400"
+
+
 def test_a_line_that_a_crash_cut_short_is_left_out(tmp_path: Path) -> None:
     log = EventLog(tmp_path / "events.jsonl", "r1", lambda event: None)
     log.emit("plan.start")

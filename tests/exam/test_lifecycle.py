@@ -99,6 +99,13 @@ async def test_an_agent_that_crashed_is_graded_on_what_it_left(bench: Bench) -> 
     assert json.loads((folder / "agent_result.json").read_bytes())["exit_code"] == 3
 
 
+async def test_last_words_that_are_no_text_buy_no_second_try(bench: Bench) -> None:
+    result, folder = await bench.one("says-what-is-no-text")
+    assert result.score is not None
+    assert result.score.value == 1.0
+    assert json.loads((folder / "agent_result.json").read_bytes())["last_message"] == "\ufffd"
+
+
 async def test_a_harness_that_does_not_start_is_no_zero(bench: Bench) -> None:
     result, folder = await bench.one("refuses-to-start")
     assert (result.outcome, result.score) == (Outcome.UNSCORED_HARNESS, None)
@@ -135,6 +142,7 @@ GRADERS = {
     "returns an empty list": ("return []", "empty list"),
     "exits": ("import os; os._exit(0)", "without a result"),
     "hangs": ("import time; time.sleep(1000)", "limit"),
+    "raises what is no text": ("raise ValueError('\\ud800 from the agent')", "from the agent"),
     "prints a result": ("print('{\"ok\": true, \"value\": 1.0}'); raise ValueError('no')", "ValueError: no"),
 }
 

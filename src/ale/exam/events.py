@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-PHASES = (
-    "plan", "provision", "stage", "start", "agent", "freeze", "collect", "reference", "evaluate", "record", "release",
-)  # fmt: skip
+from ale.text import storable_value
+
 Phase = Literal[
     "plan", "provision", "stage", "start", "agent", "freeze", "collect", "reference", "evaluate", "record", "release"
 ]
+PHASES: tuple[Phase, ...] = get_args(Phase)
 
 
 class Event(BaseModel):
@@ -28,8 +28,7 @@ class Event(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     event: str = Field(
-        pattern=r"^((plan|provision|stage|start|agent|freeze|collect|reference|evaluate|record|release)\.(start|end)"
-        r"|limit\.reached|model\.call|sandbox\.lost|run\.retry)$"
+        pattern=rf"^(({'|'.join(PHASES)})\.(start|end)|limit\.reached|model\.call|sandbox\.lost|run\.retry)$"
     )
     run: str
     time: datetime
@@ -52,6 +51,8 @@ class EventLog:
         self.current: Phase | None = None
 
     def emit(self, event: str, **data: Any) -> None:
+        """Whatever the data's texts hold, they can be written: some of them a machine has said."""
+        data = storable_value(data)
         record = Event(event=event, run=self._run, time=datetime.now(UTC), mono=time.monotonic(), data=data)
         self._file.write(record.model_dump_json(exclude_defaults=True).encode() + b"\n")
         self._file.flush()

@@ -5,15 +5,22 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ale.outcome import AgentEnd, Outcome
+from ale.text import storable_value
 
 
 class Record(BaseModel):
-    """Base of what is written to disk: unknown keys of a newer version are kept out with an error, not dropped."""
+    """Base of what is written to disk: unknown keys of a newer version are kept out with an error, not dropped, and
+    whatever its texts hold, it can be written: some of them a machine, an agent or a grader has said."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_storable(cls, data: Any) -> Any:
+        return storable_value(data)
 
 
 class PhaseTime(Record):

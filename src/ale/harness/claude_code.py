@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ale.harness.command_line import CommandLineAgent
 from ale.harness.protocol import AgentContext, ModelEndpoint
-from ale.harness.qwen_code import last_result
+from ale.harness.stream_json import last_result
 from ale.sandbox.layers import LayerRecipe
 
 VERSION = "2.1.332"

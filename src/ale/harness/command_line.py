@@ -18,7 +18,7 @@ from ale.harness.protocol import AgentContext, AgentResult, ModelEndpoint
 from ale.sandbox.layers import LayerRecipe
 
 MAX_LOG = 256 * 2**20
-"""Bytes of each of the harness's streams that the run folder keeps; the rest is counted in its last line."""
+"""Bytes of each of the harness's streams that the run folder keeps; the rest is counted in the log's last line."""
 
 _TAIL = 64 * 2**10
 
@@ -76,27 +76,32 @@ async def _run_logged(
     logs.mkdir(parents=True, exist_ok=True)
     with (logs / "stdout.log").open("wb") as stdout, (logs / "stderr.log").open("wb") as stderr:
         out, err = _BoundedLog(stdout), _BoundedLog(stderr)
-        async with session.stream_command(command, cwd=AGENT_HOME, env=environment, stdin=stdin) as items:
-            async for item in items:
-                if isinstance(item, CommandExit):
-                    return item, out.tail or err.tail
-                stream, data = item
-                (out if stream == "stdout" else err).write(data)
+        try:
+            async with session.stream_command(command, cwd=AGENT_HOME, env=environment, stdin=stdin) as items:
+                async for item in items:
+                    if isinstance(item, CommandExit):
+                        return item, out.tail or err.tail
+                    stream, data = item
+                    (out if stream == "stdout" else err).write(data)
+        finally:
+            out.end()
+            err.end()
     raise AssertionError("a streamed command ends with its CommandExit or raises")
 
 
 class _BoundedLog:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._written = 0
+        self._seen = 0
         self.tail = b""
 
     def write(self, data: bytes) -> None:
         self.tail = (self.tail + data)[-_TAIL:]
-        room = MAX_LOG - self._written
-        if room > 0:
-            self._file.write(data[:room])
+        if self._seen < MAX_LOG:
+            self._file.write(data[: MAX_LOG - self._seen])
             self._file.flush()
-            if len(data) > room:
-                self._file.write(b"\n[ale: the log is full, the rest was left out]\n")
-        self._written += len(data)
+        self._seen += len(data)
+
+    def end(self) -> None:
+        if self._seen > MAX_LOG:
+            self._file.write(b"\n[ale: the log is full, %d more bytes were left out]\n" % (self._seen - MAX_LOG))

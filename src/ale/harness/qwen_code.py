@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ale.computer.paths import AGENT_HOME
 from ale.harness.command_line import CommandLineAgent
 from ale.harness.protocol import AgentContext, ModelEndpoint
+from ale.harness.stream_json import last_result
 from ale.sandbox.layers import LayerRecipe
 
 VERSION = "0.24.4"
@@ -38,19 +39,6 @@ def _environment(model: ModelEndpoint) -> Mapping[str, str]:
 
 def _files(model: ModelEndpoint) -> Mapping[str, str]:
     return {f"{AGENT_HOME}/.qwen/settings.json": json.dumps(_SETTINGS)}
-
-
-def last_result(tail: str) -> str:
-    """The text of the last `result` line of a stream-json transcript; what else is there is not trusted to be JSON."""
-    for line in reversed(tail.splitlines()):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and record.get("type") == "result":
-            text = record.get("result") or record.get("error") or ""
-            return text if isinstance(text, str) else json.dumps(text)
-    return tail[-400:].strip()
 
 
 QWEN_CODE = CommandLineAgent(
