@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ale.computer.session import Collected, Session, TreeLimits
-from ale.exam.folder import write_whole
+from ale.exam.folder import tree_digest, write_whole
 
 _BLOCK = 4096
 
@@ -35,7 +34,7 @@ class Artifacts:
 async def collect(
     session: Session, workspace: str, folder: Path, baseline: Mapping[str, str], disk_mb: int
 ) -> Artifacts:
-    """Stream `workspace` out of the machine into `folder`/output and write `folder`/output.manifest.json beside it.
+    """Stream `workspace` out of the machine into `folder`/output and write `folder`/manifest.json beside it.
 
     disk_mb: the machine's disk; more than that can only be the same bytes under many names, or none at all.
     baseline: machine path → SHA-256 of what lay in the workspace before the agent began.
@@ -52,8 +51,7 @@ async def collect(
         for file in collected.files
         if baseline.get(f"{workspace.rstrip('/')}/{file.path}") != file.sha256
     }
-    lines = sorted(f"{file.path}\0{file.sha256}\n" for file in collected.files)
-    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    digest = tree_digest({file.path: file.sha256 for file in collected.files})
     write_whole(folder / "manifest.json", json.dumps(_manifest(workspace, collected, delivered), indent=1).encode())
     return Artifacts(target, collected, delivered, digest)
 

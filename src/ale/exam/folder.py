@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def write_record(path: Path, record: BaseModel) -> None:
     write_whole(path, record.model_dump_json(indent=2, by_alias=True).encode() + b"\n")
+
+
+def tree_digest(files: Mapping[str, str]) -> str:
+    """What names a tree's content, given the SHA-256 of each file by its path."""
+    return hashlib.sha256("".join(f"{path}\0{files[path]}\n" for path in sorted(files)).encode()).hexdigest()
 
 
 def read_result(folder: Path) -> RunResult | None:

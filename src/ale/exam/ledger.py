@@ -12,17 +12,9 @@ from ale import __version__
 from ale.exam.attribution import Attribution
 from ale.exam.events import EventLog
 from ale.exam.plan import RunPlan
-from ale.exam.result import (
-    AgentRecord,
-    Integrity,
-    LimitRecord,
-    PhaseTime,
-    RunResult,
-    ScoreRecord,
-    UsageRecord,
-)
-from ale.grading.score import Score
+from ale.exam.result import AgentRecord, Integrity, LimitRecord, PhaseTime, RunResult, ScoreRecord, UsageRecord
 from ale.outcome import AgentEnd, Outcome
+from ale.score import Score
 
 
 @dataclass

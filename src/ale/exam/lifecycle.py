@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,21 +198,13 @@ class _Run:
     ) -> None:
         """What was delivered may take its grading machine down. That is no reason to ask the agent again: it is graded
         once more in a new one, and if that is lost too, it is what was delivered that can't be graded."""
-        again, evidence = False, ""
-
-        async def grading_machine() -> Sandbox:
-            machine, place = await self.machines.for_grading(frozen, artifacts.room_mb, again=again)
-            self.ledger.note_integrity(graded_on=place)
-            if place != "same":
-                await start_services(machine, self.card)
-            return machine
-
-        for again in (False, True):  # noqa: B007 - read in grading_machine
+        evidence = ""
+        for again in (False, True):
             try:
                 self.ledger.score = await grade(
                     self.card,
                     self.task,
-                    machine=grading_machine,
+                    machine=partial(self._grading_machine, frozen, artifacts, again=again),
                     restage=self.card.grade_on == "fresh",
                     captured=captured,
                     artifacts=artifacts,
@@ -228,6 +221,13 @@ class _Run:
                 evidence = f"{error}; {await lost.evidence()}"
                 self.log.emit("sandbox.lost", sandbox=lost.id, evidence=evidence)
         raise GraderError(f"two grading machines were lost over what was delivered: {evidence}")
+
+    async def _grading_machine(self, frozen: Sandbox, artifacts: Artifacts, *, again: bool) -> Sandbox:
+        machine, place = await self.machines.for_grading(frozen, artifacts.room_mb, again=again)
+        self.ledger.note_integrity(graded_on=place)
+        if place != "same":
+            await start_services(machine, self.card)
+        return machine
 
     # the end, which every run reaches
 

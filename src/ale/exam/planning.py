@@ -19,7 +19,7 @@ from ale.outcome import MEANING, Outcome
 from ale.sandbox import open_provider
 from ale.task.card import Card
 from ale.task.discover import Catalogue, Workflow, choose, discover, matching
-from ale.task.run import list_instances
+from ale.task.instances import list_instances
 
 
 @dataclass(frozen=True)

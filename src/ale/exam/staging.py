@@ -14,6 +14,7 @@ import anyio
 from ale.computer.paths import INPUT, OUTPUT, SOFTWARE
 from ale.computer.session import Collected, Session, TreeLimits
 from ale.errors import TaskError
+from ale.exam.folder import tree_digest
 from ale.sandbox.protocol import Sandbox
 from ale.task.card import Card
 from ale.task.discover import Folder, Workflow
@@ -73,7 +74,7 @@ async def capture(session: Session, store: Path) -> Captured:
             collected = await session.download(path, scratch / name, limits=_INPUT_LIMITS)
             _refuse_refused(path, collected)
             files |= {f"{name}/{file.path}": file.sha256 for file in collected.files}
-        digest = hashlib.sha256("".join(f"{path}\0{files[path]}\n" for path in sorted(files)).encode()).hexdigest()
+        digest = tree_digest(files)
         final = store / digest[:32]
         try:
             scratch.rename(final)

@@ -9,10 +9,7 @@ from ale.computer.endpoint import Endpoint
 from ale.computer.paths import OUTPUT
 from ale.score import Score
 from ale.task.discover import Workflow
-from ale.task.instances import InstanceInfo, list_instances
 from ale.task.process import Bounds, Job, JobPhase, run_job
-
-__all__ = ["Evaluation", "InstanceInfo", "Started", "TaskLimits", "TaskRun", "list_instances"]
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def read_head(path: Path) -> dict[str, Any]:
     with path.open(encoding="utf-8") as file:
         head = json.loads(file.readline().rstrip("\n").removesuffix(",") + "}")
     if not isinstance(head, dict):
-        raise ValueError(f"{path} is no trajectory")
+        raise ValueError(f"{path} is no trajectory")  # noqa: TRY004 - what is wrong is the file
     return head
 
 
