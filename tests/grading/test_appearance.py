@@ -17,6 +17,7 @@ from ale.grading.appearance import (
     Picture,
     compare_pictures,
     same_colours,
+    same_drawing,
     same_size,
     same_structure,
     same_transparency,
@@ -24,7 +25,7 @@ from ale.grading.appearance import (
 from ale.score import Score
 
 Check = Callable[[Picture, Picture], Score]
-CHECKS: tuple[Check, ...] = (same_size, same_transparency, same_colours, same_structure)
+CHECKS: tuple[Check, ...] = (same_size, same_transparency, same_colours, same_drawing, same_structure)
 EVERY_CHECK = pytest.mark.parametrize("check", CHECKS)
 
 NAVY, SAND, CLEAR = (18, 43, 74, 255), (238, 229, 211, 255), (0, 0, 0, 0)
@@ -95,6 +96,15 @@ def test_more_damage_is_never_worth_more(check: Check, damaged: Callable[[int], 
     assert values[-1] < 0.6
 
 
+def test_more_damage_is_never_worth_more_on_the_whole(tmp_path: Path) -> None:
+    expected = save(emblem(), tmp_path / "expected.png")
+    values = [
+        compare_pictures(save(noisy(emblem(), 9.0 * n), tmp_path / "found.png"), expected).value for n in range(8)
+    ]
+    assert values == sorted(values, reverse=True)
+    assert values[0] == 1.0
+
+
 def test_size_says_both_and_knows_its_tolerance() -> None:
     score = same_size(emblem(side=63), emblem())
     assert score.value == 0
@@ -127,6 +137,50 @@ def test_structure_without_colour_counts_and_a_blank_canvas_does_not() -> None:
     assert same_structure(emblem(ground=SAND, ink=SAND), emblem()).value == 0
     assert same_structure(noisy(emblem(ground=SAND, ink=SAND), 30), emblem()).value == 0
     assert same_structure(emblem(), emblem()).value == 1
+
+
+def test_a_drawing_is_the_same_elsewhere_smaller_and_in_other_colours() -> None:
+    for found in (emblem(shift=5), emblem(SAND, (0, 90, 0, 255)), emblem(ground=CLEAR)):
+        assert same_drawing(found, emblem()).value == 1.0
+    for side in (24, 32, 48, 256):
+        page = np.zeros((300, 400, 4), dtype=np.uint8)
+        page[:] = SAND
+        page[20 : 20 + side, 90 : 90 + side] = emblem().scaled((side, side)).rgba
+        assert same_drawing(Picture("page.png", page), emblem()).value == 1.0, side
+
+
+def test_another_drawing_is_none() -> None:
+    bar, disc = emblem(ink=SAND).rgba.copy(), emblem(ink=SAND).rgba.copy()
+    bar[30:40, 4:60] = NAVY
+    y, x = np.mgrid[:64, :64]
+    disc[(x - 32) ** 2 + (y - 32) ** 2 < 400] = NAVY
+    for other in (bar, disc, noisy(emblem(ink=SAND), 40).rgba):
+        assert same_drawing(Picture("other.png", other), emblem()).value == 0
+
+
+def test_a_drawing_far_larger_or_flatter_than_expected_costs_no_memory() -> None:
+    wide = np.zeros((900, 16_000, 4), dtype=np.uint8)
+    wide[::2] = NAVY
+    thin = np.zeros((1, 16_000, 4), dtype=np.uint8)
+    thin[:, 7] = NAVY
+    for rgba in (wide, thin, thin.reshape(16_000, 1, 4)):
+        assert same_drawing(Picture("wide.png", rgba), emblem()).value == 0
+
+
+def test_a_drawing_where_none_is_expected_and_none_where_one_is() -> None:
+    plain = emblem(ink=SAND)
+    assert same_drawing(plain, plain).value == 1
+    assert same_drawing(emblem(), plain).sentence == "something is drawn, expected nothing"
+    assert same_drawing(plain, emblem()).sentence == "nothing is drawn, expected a drawing"
+
+
+def test_a_misplaced_drawing_keeps_the_points_of_all_the_rest(tmp_path: Path) -> None:
+    expected = save(emblem(), tmp_path / "expected.png")
+    score = compare_pictures(save(emblem(shift=6), tmp_path / "found.png"), expected)
+    values = {part.name: part.score.value for part in score.parts}
+    assert values["size"] == values["transparency"] == 1.0
+    assert values["structure"] < 0.2
+    assert 0.45 < score.value < 0.8
 
 
 def test_white_on_clear_is_seen() -> None:
@@ -163,7 +217,7 @@ def test_a_blank_canvas_of_the_right_size_is_no_picture(tmp_path: Path) -> None:
     expected = save(emblem(), tmp_path / "expected.png")
     blank = compare_pictures(save(emblem(ink=SAND), tmp_path / "blank.png"), expected)
     assert (blank.value, blank.reason) == (0.0, "gate_failed")
-    assert "structural similarity" in blank.sentence
+    assert "nothing is drawn, expected a drawing" in blank.sentence
 
 
 def test_a_jpeg_of_a_picture_is_nearly_the_picture(tmp_path: Path) -> None:

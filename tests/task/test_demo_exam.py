@@ -5,52 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import anyio
 import pytest
+from tests.task.grading import graded, workflow
 
 from ale.computer.paths import INPUT, OUTPUT
 from ale.sandbox import open_provider
 from ale.sandbox.fake import FakeProvider
-from ale.sandbox.protocol import Provider, Sandbox, SandboxSpec
-from ale.score import Score
-from ale.task.discover import Workflow, discover
 from ale.task.instances import list_instances
-from ale.task.run import TaskRun
 
-ROOT = Path(__file__).resolve().parents[2]
 RECONCILIATION, REPAIR = "business_finance/vendor_reconciliation", "computing_math/etl_repair"
 INSTANCES = {RECONCILIATION: ("instance1", "instance2", "instance3"), REPAIR: ("instance1", "instance2")}
 EVERY_RECONCILIATION = pytest.mark.parametrize("instance", INSTANCES[RECONCILIATION])
 EVERY_REPAIR = pytest.mark.parametrize("instance", INSTANCES[REPAIR])
-
-
-def workflow(name: str) -> Workflow:
-    return discover(ROOT / "tasks").workflow(name)
-
-
-@asynccontextmanager
-async def new_machine(provider: Provider) -> AsyncIterator[Sandbox]:
-    sandbox = await provider.create(SandboxSpec(label="test-demo-exam", image="base"))
-    try:
-        yield sandbox
-    finally:
-        await sandbox.destroy()
-
-
-async def graded(provider: Provider, name: str, instance: str, output: Path, log: Path) -> Score:
-    task = workflow(name)
-    run = TaskRun(task, instance, scratch=log)
-    inputs, reference = task.folder_of("input", instance), task.folder_of("reference", instance)
-    assert inputs is not None
-    with anyio.fail_after(120):
-        async with new_machine(provider) as machine:
-            await machine.session().upload(inputs, INPUT, read_only=True)
-            await machine.session().upload(output, OUTPUT, owner="agent")
-            return (await run.evaluate(machine.endpoint, output, reference, inputs, log)).score
 
 
 @pytest.mark.parametrize("name", INSTANCES)

@@ -5,6 +5,7 @@ Needs Pillow and numpy (`agents-last-exam[grading]`); the other artifact modes d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from ale.score import Score
 
 try:
     import numpy as np
+    from PIL import Image
 
     from ale.grading.colour import difference, hex_of, lab
     from ale.grading.picture import Picture, PictureError, PictureLimits, read_picture
@@ -38,6 +40,7 @@ __all__ = [
     "read_picture",
     "read_reference",
     "same_colours",
+    "same_drawing",
     "same_size",
     "same_structure",
     "same_transparency",
@@ -64,6 +67,9 @@ COLOURS = Band(full=2.0, none=12.0)
 STRUCTURE = Band(full=0.9, none=0.3)
 """SSIM. Two good renderers of one drawing agree to about 0.95 where there are edges; chance is about 0.1."""
 
+DRAWING = Band(full=0.4, none=0.2)
+"""SSIM of drawings laid on each other: the same one has 0.3 or more whatever its size, another one 0.15 or less."""
+
 _STRAY = 0.03
 """The share of an area that may be off: renderers and JPEG disagree about the pixels beside an edge."""
 
@@ -80,10 +86,11 @@ def compare_pictures(
     colours: Band = COLOURS,
     structure: Band = STRUCTURE,
     transparency: Band = TRANSPARENCY,
+    drawing: Band = DRAWING,
     limits: PictureLimits | None = None,
 ) -> Score:
-    """Size, transparency, colours and structure together; 0 when nothing of the expected structure is there, since a
-    blank canvas of the right size is no picture. A picture of another size is stretched before the rest is compared.
+    """Size, transparency, colours and structure together; 0 when it is another drawing, or none: a blank canvas of the
+    right size is no picture. One of another size is stretched before the rest is compared.
 
     Whatever `found` is, the answer is a Score. Raises GraderError if `expected` itself is unusable.
     """
@@ -103,7 +110,9 @@ def compare_pictures(
     total = weighted({name: (weights[name], score) for name, score in checks.items() if name in weights})
     if checks["structure"].value > 0:
         return total
-    return gate({"shows what is expected": Score(0.0, sentence=checks["structure"].sentence)}, total)
+    # Something in the wrong place has no structure in common either, but it is the same drawing.
+    same = same_drawing(given, wanted, drawing)
+    return total if same.value > 0 else gate({"shows what is expected": same}, total)
 
 
 def read_reference(path: Path) -> Picture:
@@ -151,6 +160,23 @@ def same_colours(found: Picture, expected: Picture, band: Band = COLOURS) -> Sco
     given = found.scaled(expected.size).rgba
     parts = {name: (1.0, _area(name, given[mask], expected.rgba[mask], band)) for name, mask in _areas(expected)}
     return weighted(parts) if parts else Score(1.0, sentence="nothing is visible, and nothing is expected to be")
+
+
+def same_drawing(found: Picture, expected: Picture, band: Band = DRAWING) -> Score:
+    """Whether it is the same drawing, wherever it stands, however large, in whatever colours: SSIM of what differs from
+    the ground, moved and stretched so that its middle and its spread are the expected one's."""
+    given, wanted = _ink(_shrunk(found, expected.size)), _ink(expected)
+    if given is None or wanted is None:
+        sentence = "nothing is drawn" if given is None else "something is drawn"
+        return Score(
+            float(given is wanted), sentence=f"{sentence}, expected {'nothing' if wanted is None else 'a drawing'}"
+        )
+    measure = _ssim(_aligned(given, wanted), wanted)
+    return Score(
+        band.value(measure),
+        details={"found": measure, "expected": 1.0, "tolerance": band.full},
+        sentence=f"the drawing by itself is similar to {measure:.3f}, expected {band.full:g} or more",
+    )
 
 
 def same_structure(found: Picture, expected: Picture, band: Band = STRUCTURE) -> Score:
@@ -207,6 +233,60 @@ def _area(name: str, found: NDArray[np.uint8], expected: NDArray[np.uint8], band
     )
 
 
+def _shrunk(picture: Picture, size: tuple[int, int]) -> Picture:
+    """Sixteen times the pixels that are expected show no more, and cost memory."""
+    factor = math.sqrt(16 * size[0] * size[1] / (picture.size[0] * picture.size[1]))
+    if factor >= 1:
+        return picture
+    return picture.scaled((max(1, int(picture.size[0] * factor)), max(1, int(picture.size[1] * factor))))
+
+
+def _ink(picture: Picture) -> Floats | None:
+    """How much each pixel differs from the ground, which is what most of the border is made of: from 0 to 255, what a
+    JPEG leaves around an edge is 0 and strong colours are all alike. None when nothing differs."""
+    layers = np.concatenate([picture.over(0), picture.alpha[..., None] * 255], axis=2)
+    border = np.concatenate([layers[0], layers[-1], layers[:, 0], layers[:, -1]])
+    apart = np.abs(layers - np.median(border, axis=0)).max(axis=2)
+    strong = min(float(apart.max()), 160.0)
+    if strong < 8:
+        return None
+    return np.asarray(np.clip((apart - 0.3 * strong) / (0.5 * strong), 0, 1) * 255)
+
+
+def _aligned(given: Floats, wanted: Floats) -> Floats:
+    """`given` on the canvas of `wanted`, by the means and standard deviations of where the ink is: a box around it
+    would hang on single pixels."""
+    one, other = _placement(given), _placement(wanted)
+    if one == other and given.shape == wanted.shape:
+        return given
+    (x1, sx1, y1, sy1), (x2, sx2, y2, sy2) = one, other
+    stretch_x, stretch_y = sx1 / sx2, sy1 / sy2
+    image = Image.fromarray(given.astype(np.float32))
+    if max(stretch_x, stretch_y) > 2:  # sampling what is much larger would skip pixels
+        smaller = [
+            max(1, round(side / max(1, by))) for side, by in zip(image.size, (stretch_x, stretch_y), strict=True)
+        ]
+        return _aligned(
+            np.asarray(image.resize((smaller[0], smaller[1]), Image.Resampling.BOX), dtype=np.float64), wanted
+        )
+    # Pillow counts from the pixels' corners, the means from their middles.
+    affine = (stretch_x, 0, x1 + 0.5 - (x2 + 0.5) * stretch_x, 0, stretch_y, y1 + 0.5 - (y2 + 0.5) * stretch_y)
+    moved = image.transform(wanted.shape[::-1], Image.Transform.AFFINE, affine, Image.Resampling.BICUBIC)
+    return np.clip(np.asarray(moved, dtype=np.float64), 0, 255)
+
+
+def _placement(ink: Floats) -> tuple[float, float, float, float]:
+    """Mean and standard deviation along both sides."""
+    found: list[float] = []
+    for axis in (0, 1):
+        weights = ink.sum(axis=axis)
+        places = np.arange(len(weights))
+        middle = float((weights * places).sum() / weights.sum())
+        spread = float(np.sqrt((weights * (places - middle) ** 2).sum() / weights.sum()))
+        found += [middle, max(spread, 0.3)]  # one row of pixels has a spread of about 0.3
+    return found[0], found[1], found[2], found[3]
+
+
 _RADIUS = 5
 _KERNEL = np.exp(-0.5 * (np.arange(-_RADIUS, _RADIUS + 1) / 1.5) ** 2)
 _KERNEL = _KERNEL / _KERNEL.sum()
@@ -218,8 +298,7 @@ _PLAIN = 25.0
 def _ssim(one: Floats, other: Floats) -> float:
     """The mean over the channels' windows with structure; 1 when there are none in either."""
     total, count = 0.0, 0
-    for channel in range(one.shape[2]):
-        x, y = one[..., channel], other[..., channel]
+    for x, y in zip(*(np.moveaxis(np.atleast_3d(each), 2, 0) for each in (one, other)), strict=True):
         mean_x, mean_y = _blurred(x), _blurred(y)
         var_x, var_y = (np.maximum(_blurred(part * part) - mean * mean, 0) for part, mean in ((x, mean_x), (y, mean_y)))
         active = np.maximum(var_x, var_y) > _PLAIN
