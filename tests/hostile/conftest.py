@@ -21,7 +21,7 @@ from tests.sandbox.leftovers import local_leftovers
 
 import ale.exam.planning
 import ale.harness
-from ale.cli import main
+from ale.cli import command
 from ale.computer.paths import OUTPUT
 from ale.exam.events import read_events
 from ale.exam.result import RunResult
@@ -64,7 +64,8 @@ async def start(task, session):
 
 
 async def evaluate(task, session):
-    cases = [Case(f.name, inputs={"data": f / "input"}, empty=("out",)) for f in sorted(task.reference_dir.glob("case*"))]
+    folders = sorted(task.reference_dir.glob("case*"))
+    cases = [Case(folder.name, inputs={"data": folder / "input"}, empty=("out",)) for folder in folders]
 
     def judge(case, left):
         expected = (task.reference_dir / case.name / "expected" / "sum.txt").read_text().split()[-1]
@@ -74,9 +75,8 @@ async def evaluate(task, session):
             return Score(0.0, sentence=read["found.txt"])
         return Score(float(read["sum.txt"].strip() == expected), sentence=read["sum.txt"][:40])
 
-    return await run_cases(
-        session, program={"run.sh": "/task/output/run.sh"}, command=["bash", "run.sh"], cases=cases, judge=judge, timeout=4
-    )
+    program = {"run.sh": "/task/output/run.sh"}
+    return await run_cases(session, program=program, command=["bash", "run.sh"], cases=cases, judge=judge, timeout=4)
 
 
 async def solve(task, session):
@@ -94,7 +94,7 @@ class Arena:
     struck: dict[str, Struck] = field(default_factory=dict)
 
     async def attack(self, attacks: Sequence[Attack]) -> tuple[RunResult, RunResult, Path]:
-        """The run in which all of these were carried out, the ordinary run that came after it, and the first's folder."""
+        """The run in which all of these were carried out, the honest run after it, and the first's folder."""
         first = attacks[0]
         self._prepare_task(first)
 
@@ -132,6 +132,8 @@ class Arena:
                     path = bench.workflow / "reference" / f"case{number}" / f"{place}.txt"
                     path.parent.mkdir(parents=True)
                     path.write_text(text, encoding="utf-8")
+        else:
+            bench.change("main.py", '"answer.txt").read_text()', '"answer.txt").read_text(errors="replace")')
         if attack.group == "survivors":
             more += ["grade_on: same", "reference_in_machine: true"]
         elif attack.grade_on != "fresh":
@@ -200,7 +202,7 @@ def check_record(folder: Path) -> None:
     assert not (output / "found").exists()
     assert "the-key-is" not in (folder / "workspace" / "manifest.json").read_text()
     assert [event.event for event in read_events(folder / "events.jsonl")][-1] == "release.end"
-    shown = CliRunner().invoke(main, ["show", str(folder)])
+    shown = CliRunner().invoke(command, ["show", str(folder)])
     assert shown.exit_code == 0, shown.output[-2000:]
     for forbidden in ("\x1b", "\x07", "\r", "\u202e"):
         assert forbidden not in shown.output
@@ -231,8 +233,9 @@ def watched() -> dict[str, str]:
     for path in ("/etc/passwd", "/etc/shadow", "/etc/hosts", "/etc/crontab", "/root/.bashrc", "/etc/ld.so.preload"):
         place = Path(path)
         found[path] = hashlib.sha256(place.read_bytes()).hexdigest() if place.is_file() else "absent"
-    for name in ("core_pattern", "hostname", "modprobe", "sysrq", "panic"):
-        found[name] = (Path("/proc/sys/kernel") / name).read_text()
+    for name in ("core_pattern", "hostname", "sysrq", "modprobe", "panic"):
+        setting = Path("/proc/sys/kernel") / name
+        found[name] = setting.read_text() if setting.exists() else "absent"
     for folder in ("images", "layers"):
         for place in sorted((home(os.environ) / folder).glob("[!.]*/*")):
             found[str(place)] = _state(place)

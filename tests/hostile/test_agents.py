@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.hostile.conftest import Arena, check_ending, check_nothing_left, check_record, watched
@@ -31,7 +31,7 @@ def untouched_host(base_image: str) -> Iterator[None]:
     before = watched()
     yield
     after = watched()
-    changed = {name for name in before if before[name] != after.get(name)}
+    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
     assert not changed
 
 
@@ -55,11 +55,11 @@ async def test_an_attack_with_a_machine_of_its_own(arena: Arena, attack: Attack)
 
 
 async def _attack(arena: Arena, attacks: list[Attack]) -> None:
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
     result, honest, folder = await arena.attack(attacks)
     check_ending(attacks, arena, result, folder)
     check_record(folder)
     assert honest.score is not None, honest.error
     assert honest.score.value == 1.0, "the next run suffered from this one"
     await check_nothing_left([result, honest])
-    assert len(os.listdir("/proc/self/fd")) <= descriptors + 2
+    assert len(list(Path("/proc/self/fd").iterdir())) <= descriptors + 2

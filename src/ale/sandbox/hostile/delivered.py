@@ -74,7 +74,6 @@ sleep 0.1
     _delivered(
         "ends everything that it can",
         _SUM + "kill -9 -1 2>/dev/null; kill -9 1 $PPID 2>/dev/null; true\n",
-        Ending(score=0.0),
     ),
     _delivered(
         "a delivered fork bomb deaf to signals",
@@ -128,7 +127,7 @@ for part, number in (('d', 300), ('e' * 250, 16)):
         os.mkdir(part); os.chdir(part)
     os.fchdir(here)
 P
-truncate -s 60M sparse; for n in $(seq 12000); do : > n$n; done; true
+truncate -s 60M sparse; for n in $(seq 5000); do : > n$n; done; true
 """,
     ),
     _delivered(

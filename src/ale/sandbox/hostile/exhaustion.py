@@ -155,7 +155,7 @@ time.sleep(10)
     Attack(
         "destroys its machine to get another",
         "exhaustion",
-        "(kill -9 -1) 2>/dev/null; rm -rf --no-preserve-root / 2>/dev/null; " + _BOMB,
+        "rm -rf --no-preserve-root / 2>/dev/null; " + _BOMB,
         Ending(agent=_ANY, score=0.0, reason="no_output"),
         alone=True,
         memory_mb=256,

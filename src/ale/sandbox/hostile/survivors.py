@@ -10,7 +10,7 @@ libc = ctypes.CDLL(None)
 def name_it(name):
     libc.prctl(15, name.encode(), 0, 0, 0)
 def deaf():
-    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
         try:
             signal.signal(number, signal.SIG_IGN)
         except OSError:

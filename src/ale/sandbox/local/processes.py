@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
-
 from ale.sandbox.local import cgroups
 from ale.text import one_line
 
@@ -48,19 +46,13 @@ class ProcessId:
         if descriptor is None:
             return False
         try:
-            return not has_ended(descriptor)
+            return not wait_ended(descriptor, 0)
         finally:
             os.close(descriptor)
 
 
 def boot_id() -> str:
     return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
-def has_ended(pidfd: int) -> bool:
-    poll = select.poll()  # select() would stop at descriptor 1024
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def kill(pidfd: int) -> None:
@@ -70,17 +62,10 @@ def kill(pidfd: int) -> None:
         return
 
 
-async def wait_ended(pidfd: int, seconds: float) -> bool:
+def wait_ended(pidfd: int, seconds: float) -> bool:
     """Whether the process ended in time. For the first process of a pid namespace the kernel reports the end only
-    when no process of the namespace is left."""
-    with anyio.move_on_after(seconds):
-        await anyio.wait_readable(pidfd)
-        return True
-    return has_ended(pidfd)
-
-
-def wait_ended_blocking(pidfd: int, seconds: float) -> bool:
-    poll = select.poll()
+    when no process of the namespace is left. Blocks."""
+    poll = select.poll()  # select() would stop at descriptor 1024
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(int(seconds * 1000)))
 
@@ -152,7 +137,7 @@ def _name_if_real(pid: int, uid: int) -> str | None:
         return None
     fields = _fields(text)
     real = fields.get("Uid", "").split()[:1] == [str(uid)]  # the kernel's own lines come after the name, and win
-    return one_line(fields.get("Name", "?")) if real and fields.get("State", "?")[:1] not in "ZX" else None
+    return _name(fields) if real and fields.get("State", "?")[:1] not in "ZX" else None
 
 
 def _open(pid: int) -> int | None:
@@ -177,7 +162,12 @@ def _all() -> Iterator[tuple[int, str, str, set[int]]]:
             continue
         fields = _fields(text)
         uids = {int(word) for word in fields.get("Uid", "").split()}
-        yield int(name), one_line(fields.get("Name", "")), fields.get("State", "?")[:1], uids
+        yield int(name), _name(fields), fields.get("State", "?")[:1], uids
+
+
+def _name(fields: dict[str, str]) -> str:
+    """A process names itself, and may do so with what a terminal obeys."""
+    return one_line(fields.get("Name", "")) or "?"
 
 
 def _start_time(pid: int) -> int | None:
