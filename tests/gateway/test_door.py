@@ -99,15 +99,40 @@ async def test_only_the_named_addresses_are_served(
         b'{"model": "scripted-1", "messages": [{"role": "oracle"}]}',
         b'{"model": "scripted-1", "messages": [], "tools": [{"name": 5}]}',
         b'{"model": ["scripted-1"], "messages": []}',
+        b'{"model": "scripted-1", "input": null}',
+        b'{"model": "scripted-1", "input": [1]}',
+        b'{"model": "scripted-1", "input": [{"type": ["message"]}]}',
+        b'{"model": "scripted-1", "input": [{"role": "oracle"}]}',
+        b'{"model": "scripted-1", "input": "a", "tools": [{"type": "function"}]}',
+        b'{"model": "scripted-1", "input": "a", "tools": [{"type": "namespace", "name": "a", "tools": 5}]}',
+        b'{"model": "scripted-1", "input": [{"type": "additional_tools", "tools": "all"}]}',
+        b'{"contents": {}}',
+        b'{"contents": [[]]}',
+        b'{"contents": [{"role": "oracle"}]}',
+        b'{"contents": [{"role": ["user"]}]}',
+        b'{"contents": [{"parts": ["hello"]}]}',
+        b'{"contents": [], "tools": [{"functionDeclarations": [{}]}]}',
+        b'{"contents": [], "tools": [{"function_declarations": {"name": "a"}}]}',
     ],
-    ids=range(17),
+    ids=range(31),
 )
-@pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions", "/v1/messages/count_tokens"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/messages",
+        "/v1/chat/completions",
+        "/v1/messages/count_tokens",
+        "/v1/responses",
+        "/v1beta/models/scripted-1:generateContent",
+        "/v1beta/models/scripted-1:streamGenerateContent?alt=sse",
+        "/v1beta/models/scripted-1:countTokens",
+    ],
+)
 async def test_a_body_that_is_no_request_gets_a_400(gateway: Gateway, tmp_path: Path, path: str, body: bytes) -> None:
     async with visit(gateway, tmp_path) as visitor:
         status, answer = await visitor.post(path, body)
         assert status == 400
-        assert answer["error"]["type"] == "invalid_request_error"
+        assert "invalid_request_error" in (kind := answer["error"]).values() or kind["status"] == "INVALID_ARGUMENT"
         assert (await visitor.post("/v1/messages", anthropic()))[0] == 200
         await visitor.door.close()
     refused, served = read_transcript(visitor.folder)
@@ -392,6 +417,18 @@ async def test_a_cancelled_block_leaves_no_process(tmp_path: Path) -> None:
     assert pid is not None
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+async def test_a_cancelled_block_still_gets_its_doors_report(tmp_path: Path) -> None:
+    with anyio.CancelScope() as scope:
+        async with Gateway() as gateway, visit(gateway, tmp_path) as visitor:
+            await visitor.post("/v1/messages", anthropic())
+            scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await anyio.wait_all_tasks_blocked()
+                with anyio.fail_after(20):
+                    report = await visitor.door.close()
+    assert report.answered == 1
 
 
 async def test_the_process_gets_nothing_of_the_users_environment(

@@ -41,6 +41,7 @@ class Gateway:
     def __init__(self) -> None:
         self._process: Process | None = None
         self._tasks: TaskGroup = anyio.create_task_group()
+        self._listening = anyio.CancelScope(shield=True)
         self._doors: dict[str, Door] = {}
         self._answers: dict[int, _Answer] = {}
         self._ready = anyio.Event()
@@ -94,7 +95,7 @@ class Gateway:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        self._tasks.cancel_scope.cancel()
+        self._listening.cancel()
         try:
             # The block's own exception goes on by itself; the task group would wrap it.
             await self._tasks.__aexit__(None, None, None)
@@ -172,7 +173,12 @@ class Gateway:
             raise GatewayLost(f"the gateway process ended (exit code {code}){': ' + said[-500:] if said else ''}")
 
     async def _listen(self) -> None:
-        """Runs as long as the process; wakes everybody up when it is over."""
+        """Runs as long as the process; wakes everybody up when it is over. A cancelled block still hears the answers to
+        what it asks while it records and tidies up, hence the shield; only `__aexit__` ends this."""
+        with self._listening:
+            await self._listen_to_the_end()
+
+    async def _listen_to_the_end(self) -> None:
         process = self._process
         assert process is not None
         try:
