@@ -20,12 +20,6 @@ pytestmark = pytest.mark.sandbox
 ALE = [sys.executable, "-m", "ale.cli", "sandbox"]
 
 
-@pytest.fixture(scope="session")
-def base_image() -> str:
-    anyio.run(open_provider("local").build_image, "base", print)
-    return "base"
-
-
 def ale(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*ALE, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
 

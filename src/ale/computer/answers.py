@@ -23,7 +23,7 @@ def as_exception(status: int, body: bytes) -> Exception:
         error = json.loads(body)["error"]
         kind, message = str(error["type"]), shown(str(error["message"]))
         number = error.get("errno")
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise WireError(f"an answer with status {status} has no error in it") from problem
     match kind:
         case "not_found":

@@ -9,13 +9,11 @@ import os
 import shlex
 import shutil
 import socket
-import struct
 import threading
 import time
-import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,14 @@ from ale.computer.server import files as server_files
 from ale.computer.server import frames, trees
 from ale.computer.server import tree as server_tree
 from ale.computer.server.command import read_spec
-from ale.computer.server.digests import digest_below
+from ale.computer.server.digests import digest_below, read_order
 from ale.computer.server.faults import Fault, describe
 from ale.computer.server.http1 import BadRequest, Connection, Disconnected, Request, read_request
+from ale.computer.server.picture import png
 from ale.computer.server.programs import parse_program
 from ale.computer.server.state import State
 
-FIRST_PID = 100
+_FIRST_PID = 100
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class FakeMachine:
     def __post_init__(self) -> None:
         screen = None if self.screen is None else {"width": self.screen[0], "height": self.screen[1]}
         self._state = State({"token": self.token, "sandbox": self.sandbox, "screen": screen})
-        self._next_pid = FIRST_PID
+        self._next_pid = _FIRST_PID
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -194,7 +193,7 @@ class FakeMachine:
             case "POST", "/digests":
                 self._digests(request)
             case "GET", "/screen":
-                request.answer_bytes(_blank(*self._needs_screen()), "image/png")
+                request.answer_bytes(self._screenshot(), "image/png")
             case "POST", "/desktop":
                 self._desktop(request)
             case _:
@@ -378,18 +377,14 @@ class FakeMachine:
         server_tree.receive_tree(request, "root", self._state, own=True)
 
     def _digests(self, request: Request) -> None:
-        order = request.body.json()
-        roots, sizes = order.get("roots"), order.get("sizes")
-        if not isinstance(roots, list):
-            raise TypeError("roots must be a list of paths")
-        wanted = None if sizes is None else set(sizes)  # type: ignore[call-overload]
+        roots, sizes = read_order(request)
         places = [os.fsencode(self._inside(str(root))).rstrip(b"/") for root in roots]
         for place in places:
             os.lstat(place)
         top = os.fsencode(self.root)
         lines = [
             json.dumps([path.removeprefix(top).decode("utf-8", "surrogateescape"), digest]).encode() + b"\n"
-            for path, digest in digest_below(places, wanted)
+            for path, digest in digest_below(places, sizes)
         ]
         request.answer_bytes(b"".join(lines), "application/x-ndjson")
 
@@ -399,6 +394,10 @@ class FakeMachine:
         if self.screen is None:
             raise Fault("no_display", "this machine was made without a display; the card must ask for one", 409)
         return self.screen
+
+    def _screenshot(self) -> bytes:
+        width, height = self._needs_screen()
+        return png(bytes(3 * width * height), width, height)
 
     def _desktop(self, request: Request) -> None:
         order = request.body.json()
@@ -421,26 +420,13 @@ def _with_stdin(call: FakeCall, request: Request, reader: frames.Frames) -> Fake
         while (frame := reader.next()) is not None:
             kind, payload = frame
             if kind == frames.STDIN and not payload:
-                return FakeCall(call.argv, call.user, call.cwd, call.env, bytes(data), call.root, call.door)
+                return replace(call, stdin=bytes(data))
             if kind == frames.STDIN:
                 data += payload
         part = request.body.read()
         if not part:
-            return FakeCall(call.argv, call.user, call.cwd, call.env, bytes(data), call.root, call.door)
+            return replace(call, stdin=bytes(data))
         reader.feed(part)
-
-
-def _blank(width: int, height: int) -> bytes:
-    """A black PNG."""
-    rows = zlib.compress(b"\0" * (height * (1 + 3 * width)), 1)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in (
-            (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
-            (b"IDAT", rows),
-            (b"IEND", b""),
-        )
-    )
 
 
 def _shut(sock: socket.socket) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from anyio import from_thread
 
@@ -86,56 +85,51 @@ class VmSession:
 
     def download_file(self, src: str, dst: str | Path) -> None:
         """Copy one file of the machine to the host."""
-        data: bytes = self._await("read_bytes", src)
+        data = from_thread.run(self._session.read_bytes, src)
         target = self._folder / dst
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
 
     def read_file(self, path: str) -> str:
-        return str(self._await("read_file", path))
+        return from_thread.run(self._session.read_file, path)
 
     def write_file(self, path: str, text: str) -> None:
-        self._await("write_file", path, text)
+        from_thread.run(self._session.write_file, path, text)
 
     def read_bytes(self, path: str) -> bytes:
-        data: bytes = self._await("read_bytes", path)
-        return data
+        return from_thread.run(self._session.read_bytes, path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        self._await("write_bytes", path, data)
+        from_thread.run(self._session.write_bytes, path, data)
 
     def exists(self, path: str) -> bool:
-        return bool(self._await("exists", path))
+        return from_thread.run(self._session.exists, path)
 
     def file_exists(self, path: str) -> bool:
-        return bool(self._await("file_exists", path))
+        return from_thread.run(self._session.file_exists, path)
 
     def directory_exists(self, path: str) -> bool:
-        return bool(self._await("directory_exists", path))
+        return from_thread.run(self._session.directory_exists, path)
 
     def list_dir(self, path: str) -> list[str]:
-        return list(self._await("list_dir", path))
+        return from_thread.run(self._session.list_dir, path)
 
     def create_dir(self, path: str) -> None:
-        self._await("create_dir", path)
+        from_thread.run(self._session.create_dir, path)
 
     def delete(self, path: str) -> None:
-        self._await("delete", path)
+        from_thread.run(self._session.delete, path)
 
     delete_dir = delete
 
     def copy(self, src: str, dst: str) -> None:
-        self._await("copy", src, dst)
+        from_thread.run(self._session.copy, src, dst)
 
     def move(self, src: str, dst: str) -> None:
-        self._await("move", src, dst)
+        from_thread.run(self._session.move, src, dst)
 
     def screenshot(self) -> bytes:
-        data: bytes = self._await("screenshot")
-        return data
-
-    def _await(self, call: str, *arguments: Any) -> Any:
-        return from_thread.run(getattr(self._session, call), *arguments)
+        return from_thread.run(self._session.screenshot)
 
 
 def _is_script(path: Path) -> bool:

@@ -27,13 +27,8 @@ _DEPTH = 200
 def digests(request: Request, user: str, state: State) -> None:
     """One JSON line a file, `[path, digest]`. What can't be read is named with a null digest."""
     del state
-    order = request.body.json()
-    wanted = order.get("roots")
-    if not isinstance(wanted, list):
-        raise TypeError("roots must be a list of paths")
+    wanted, sizes = read_order(request)
     roots = [checked(raw(root, "root")) for root in wanted]
-    given = order.get("sizes")
-    sizes = None if given is None else {int(size) for size in given}  # type: ignore[attr-defined]
     with users.acting_as(user):
         for root in roots:
             os.lstat(root)
@@ -46,6 +41,15 @@ def digests(request: Request, user: str, state: State) -> None:
                 lines.clear()
         request.send_chunk(*lines)
     request.end_stream()
+
+
+def read_order(request: Request) -> tuple[list[object], set[int] | None]:
+    """Roots, and the sizes that are asked for (None: all)."""
+    order = request.body.json()
+    roots, sizes = order.get("roots"), order.get("sizes")
+    if not isinstance(roots, list) or not (sizes is None or isinstance(sizes, list)):
+        raise TypeError("roots must be a list of paths, and sizes one of numbers or null")
+    return roots, None if sizes is None else set(map(int, sizes))
 
 
 def digest_below(roots: list[bytes], sizes: set[int] | None) -> Iterator[tuple[bytes, str | None]]:

@@ -10,6 +10,7 @@ from . import trees, users
 from .faults import Fault
 from .places import checked, open_file, resolve
 from .programs import raw
+from .sparse import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +56,6 @@ def write_file(request: Request, user: str, state: State) -> None:
     finally:
         os.close(fd)
     request.answer({})
-
-
-def write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 def operate(request: Request, user: str, state: State) -> None:

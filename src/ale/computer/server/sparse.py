@@ -15,11 +15,11 @@ def write_sparse(fd: int, data: bytes) -> None:
     previous = 0
     while previous < len(data):
         if _ZEROS.startswith(data[previous:at]):
-            _write(fd, data, begin, previous)
+            write_all(fd, memoryview(data)[begin:previous])
             os.lseek(fd, min(at, len(data)) - previous, os.SEEK_CUR)
             begin = min(at, len(data))
         previous, at = at, at + _BLOCK
-    _write(fd, data, begin, len(data))
+    write_all(fd, memoryview(data)[begin:])
 
 
 def end_sparse(fd: int) -> None:
@@ -27,7 +27,7 @@ def end_sparse(fd: int) -> None:
     os.ftruncate(fd, os.lseek(fd, 0, os.SEEK_CUR))
 
 
-def _write(fd: int, data: bytes, begin: int, end: int) -> None:
-    view = memoryview(data)[begin:end]
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

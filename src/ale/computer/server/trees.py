@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
+from .sparse import write_all
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +123,7 @@ def _copy_file(source: bytes, target: bytes) -> None:
 
 def copy_bytes(reader: int, writer: int) -> None:
     while data := os.read(reader, _PART):
-        view = memoryview(data)
-        while view:
-            view = view[os.write(writer, view) :]
+        write_all(writer, data)
 
 
 def walk(fd: int, prefix: bytes, depth: int) -> Iterator[tuple[bytes, int, bytes, os.stat_result | OSError, bool]]:

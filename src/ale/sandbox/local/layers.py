@@ -79,7 +79,7 @@ class Layers:
 
             async def fill(place: Path, fs: Path) -> dict[str, Any]:
                 if recipe.npm and node is not None:
-                    await self._install(recipe, place, fs, (*self.directories(node), rootfs), say)
+                    await self._install(recipe, place, (*self.directories(node), rootfs), say)
                 lower = (fs, *(path for need in needs for path in self.directories(need)), rootfs)
                 return {
                     "name": recipe.name,
@@ -158,7 +158,7 @@ class Layers:
             raise SandboxUnavailable(f"the computer server does not compile in the image: {done.stdout[-300:]}")
         await self._keep(place, f"compile/upper{SERVER_PLACE}/__pycache__", f"fs{SERVER_PLACE}")
 
-    async def _install(self, recipe: LayerRecipe, place: Path, fs: Path, lower: tuple[Path, ...], say: Say) -> None:
+    async def _install(self, recipe: LayerRecipe, place: Path, lower: tuple[Path, ...], say: Say) -> None:
         say(f"installing {' '.join(recipe.npm)}")
         home = f"{HARNESS_ROOT}/{recipe.name}"
         settings = npm_configuration()

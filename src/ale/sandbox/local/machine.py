@@ -20,6 +20,7 @@ from ale.sandbox.local.idmap import IdRange
 from ale.sandbox.local.launch import Overlay, Program, launch, mount_point
 from ale.sandbox.local.mapped import tool
 from ale.sandbox.local.processes import ProcessId
+from ale.sandbox.local.server import SERVER_PLACE
 
 READY_BOUND = 60.0
 """Seconds until the server must have answered; it takes 0.1 s on a quiet machine."""
@@ -29,7 +30,7 @@ AGENT_PROCESSES = 1024
 
 OPEN_FILES = 65536
 
-SERVER_COMMAND = ("/usr/bin/python3", "-I", "-S", "/opt/ale/server")
+SERVER_COMMAND = ("/usr/bin/python3", "-I", "-S", SERVER_PLACE)
 
 _MESSAGE_LIMIT = 64 * 1024
 

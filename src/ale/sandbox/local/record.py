@@ -141,12 +141,12 @@ def stop(record: Record, seconds: float = 30.0) -> bool:
     ended = True
     if init is not None:
         processes.kill(init)
-        ended = processes.wait_ended_blocking(init, seconds)
+        ended = processes.wait_ended(init, seconds)
         os.close(init)
     if monitor is not None:
         # it ends by itself after it has collected its child, which else would be left to the host's init
-        if init is None or not processes.wait_ended_blocking(monitor, 5.0):
+        if init is None or not processes.wait_ended(monitor, 5.0):
             processes.kill(monitor)
-        ended = processes.wait_ended_blocking(monitor, seconds) and ended
+        ended = processes.wait_ended(monitor, seconds) and ended
         os.close(monitor)
     return ended

@@ -26,7 +26,7 @@ from ale.sandbox.local.mapped import remove_tree, run_mapped, tool
 from ale.sandbox.local.state import State
 
 _OLDEST_BUBBLEWRAP = (0, 6)
-"""The first with `--size`; 0.8.0 is what was measured (facts of Debian 12)."""
+"""The first with `--size`; 0.8.0, which Debian 12 has, is what was measured."""
 
 _PROBE_BOUND = 60.0
 
