@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import anyio
 
@@ -39,7 +40,9 @@ async def carry_out(plan: Plan, *, observer: Observer, finished: Finished, say: 
     layers = await _prepare(plan, provider, say)
     waiting = iter(plan.runs)
 
-    async with Gateway() as gateway:
+    async with AsyncExitStack() as stack:
+        needed = any(harness.uses_model for harness in plan.harnesses.values())
+        gateway = await stack.enter_async_context(Gateway()) if needed else None
         tools = Tools(plan.experiment, provider, gateway, layers, observer, keep=keep)
 
         async def work_through() -> None:

@@ -30,7 +30,7 @@ class ModelDoor:
     async def open(self, machine: Sandbox) -> ModelEndpoint:
         """Raises HarnessError (no model is named), UsageError, InfrastructureError, GatewayLost."""
         plan = self._plan
-        if plan.agent.model is None:
+        if plan.agent.model is None or self._tools.gateway is None:
             raise HarnessError(f"agent '{plan.agent.name}' needs a model: add `model: script:FILE` to it")
         limits = Limits(steps=self._limits.steps, tokens=self._limits.tokens, cost_usd=self._limits.cost_usd)
         spec = DoorSpec(

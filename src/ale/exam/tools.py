@@ -14,12 +14,13 @@ from ale.sandbox.protocol import Provider
 
 @dataclass(frozen=True)
 class Tools:
-    """layers: by the names of harness and image, since a layer belongs to the image that it was built on. keep: leave
+    """layers: by the names of harness and image, since a layer belongs to the image that it was built on.
+    gateway: None when no harness of the experiment uses a model. keep: leave
     each agent's machine when its run has ended."""
 
     experiment: Experiment
     provider: Provider
-    gateway: Gateway
+    gateway: Gateway | None
     layers: Mapping[tuple[str, str], LayerIdentity]
     observer: Observer
     keep: bool = False
