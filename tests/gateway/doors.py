@@ -175,3 +175,96 @@ def assemble_chat(stream: str) -> dict[str, Any]:
                     else:
                         calls[call["index"]]["function"]["arguments"] += call["function"]["arguments"]
     return whole
+
+
+def responses(turns: int = 0, *, stream: bool = False, tools: bool = True, **extra: Any) -> dict[str, Any]:
+    items: list[dict[str, Any]] = [
+        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "You are an accountant."}]},
+        {"role": "user", "content": "Reconcile the vendors."},
+    ]
+    for turn in range(turns):
+        said = {"type": "output_text", "text": f"answer {turn}", "annotations": []}
+        items.append({"type": "reasoning", "id": f"rs_{turn}", "summary": []})
+        items.append({"type": "message", "role": "assistant", "content": [said]})
+        items.append({"type": "function_call", "call_id": f"call_{turn}", "name": "exec_command", "arguments": "{}"})
+        items.append({"type": "function_call_output", "call_id": f"call_{turn}", "output": f"go on {turn}"})
+    offered = [{"type": "function", "name": "exec_command", "parameters": SHELL_SCHEMA}]
+    return {
+        "model": "scripted-1",
+        "input": items,
+        **({"tools": offered} if tools else {}),
+        "stream": stream,
+        **extra,
+    }
+
+
+def gemini(turns: int = 0, *, tools: bool = True, **extra: Any) -> dict[str, Any]:
+    """What is asked for stands in the address: `gemini_path`."""
+    contents: list[dict[str, Any]] = [{"role": "user", "parts": [{"text": "Reconcile the vendors."}]}]
+    for turn in range(turns):
+        contents.append({"role": "model", "parts": [{"text": f"answer {turn}"}]})
+        contents.append({"role": "user", "parts": [{"text": f"go on {turn}"}]})
+    offered = [{"functionDeclarations": [{"name": "run_shell_command", "parametersJsonSchema": SHELL_SCHEMA}]}]
+    return {"contents": contents, **({"tools": offered} if tools else {}), **extra}
+
+
+def gemini_path(*, stream: bool = False, model: str = "scripted-1") -> str:
+    return f"/v1beta/models/{model}:{'streamGenerateContent?alt=sse' if stream else 'generateContent'}"
+
+
+def assemble_responses(stream: str) -> dict[str, Any]:
+    """Put a response together from its events alone, and hold it against the whole ones that events bring."""
+    response: dict[str, Any] = {}
+    for number, (name, data) in enumerate(events(stream)):
+        assert (name, number) == (data["type"], data["sequence_number"])
+        kind = data["type"].removeprefix("response.")
+        if kind in ("created", "in_progress"):
+            assert data["response"]["status"] == "in_progress"
+            response = response or data["response"]
+        elif kind == "output_item.added":
+            assert data["output_index"] == len(response["output"])
+            response["output"].append(data["item"])
+        elif kind == "output_item.done":
+            built = response["output"][data["output_index"]]
+            assert {**data["item"], **built, "status": data["item"].get("status")} == {"status": None, **data["item"]}
+            response["output"][data["output_index"]] = data["item"]
+        elif kind in ("completed", "incomplete"):
+            assert response["output"] == data["response"]["output"]
+            response = data["response"]
+        else:
+            _grow(response["output"][data["output_index"]], kind, data)
+    return response
+
+
+def _grow(item: dict[str, Any], kind: str, data: dict[str, Any]) -> None:
+    """One event inside an output item."""
+    what, _, step = kind.rpartition(".")
+    assert data["item_id"] == item["id"]
+    parts = item.get("summary", item.get("content", []))
+    place, field = {
+        "function_call_arguments": (item, "arguments"),
+        "custom_tool_call_input": (item, "input"),
+    }.get(what, (parts[-1] if parts else {}, "text"))
+    if what in ("reasoning_summary_part", "content_part") and step == "added":
+        parts.append(data["part"])
+    elif what in ("reasoning_summary_part", "content_part"):
+        assert data["part"] == place
+    elif step == "delta":
+        place[field] += data["delta"]
+    else:
+        assert data[field] == place[field]
+
+
+def assemble_gemini(stream: str) -> dict[str, Any]:
+    """Put an answer together from its chunks: neighbouring texts of a kind are one."""
+    whole: dict[str, Any] = {}
+    parts: list[dict[str, Any]] = []
+    for _, chunk in events(stream):
+        [candidate] = chunk["candidates"]
+        for part in candidate["content"]["parts"]:
+            if "text" in part and parts and {**parts[-1], "text": ""} == {**part, "text": ""}:
+                parts[-1]["text"] += part["text"]
+            else:
+                parts.append(part)
+        whole = {**chunk, "candidates": [{**candidate, "content": {"role": "model", "parts": parts}}]}
+    return whole

@@ -1,4 +1,4 @@
-"""Both dialects, streaming and not, against a real gateway process."""
+"""Anthropic Messages and OpenAI Chat, streaming and not, against a real gateway process."""
 
 from __future__ import annotations
 

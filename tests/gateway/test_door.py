@@ -79,43 +79,41 @@ async def test_only_the_named_addresses_are_served(
                 assert "error" in await response.json()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b"\xff\xfe",
-        b'{"model": NaN}',
-        b'{"model": "scripted-1", "messages": [], "x": 1e999}',
-        b'{"x": ' + b"9" * 5000 + b"}",
-        b"[" * 100_000,
-        b'{"messages": ' + b"[" * 900 + b"]" * 900 + b"}",
-        b'{"a": ' * 5000 + b"1" + b"}" * 5000,
-        b'{"model": "scripted-1"}',
-        b'{"model": "scripted-1", "messages": "hello"}',
-        b'{"model": "scripted-1", "messages": [1]}',
-        b'{"model": "scripted-1", "messages": [{"role": "oracle"}]}',
-        b'{"model": "scripted-1", "messages": [], "tools": [{"name": 5}]}',
-        b'{"model": ["scripted-1"], "messages": []}',
-        b'{"model": "scripted-1", "input": null}',
-        b'{"model": "scripted-1", "input": [1]}',
-        b'{"model": "scripted-1", "input": [{"type": ["message"]}]}',
-        b'{"model": "scripted-1", "input": [{"role": "oracle"}]}',
-        b'{"model": "scripted-1", "input": "a", "tools": [{"type": "function"}]}',
-        b'{"model": "scripted-1", "input": "a", "tools": [{"type": "namespace", "name": "a", "tools": 5}]}',
-        b'{"model": "scripted-1", "input": [{"type": "additional_tools", "tools": "all"}]}',
-        b'{"contents": {}}',
-        b'{"contents": [[]]}',
-        b'{"contents": [{"role": "oracle"}]}',
-        b'{"contents": [{"role": ["user"]}]}',
-        b'{"contents": [{"parts": ["hello"]}]}',
-        b'{"contents": [], "tools": [{"functionDeclarations": [{}]}]}',
-        b'{"contents": [], "tools": [{"function_declarations": {"name": "a"}}]}',
-    ],
-    ids=range(31),
+NO_REQUESTS = (
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff\xfe",
+    b'{"model": NaN}',
+    b'{"model": "scripted-1", "messages": [], "x": 1e999}',
+    b'{"x": ' + b"9" * 5000 + b"}",
+    b"[" * 100_000,
+    b'{"messages": ' + b"[" * 900 + b"]" * 900 + b"}",
+    b'{"a": ' * 5000 + b"1" + b"}" * 5000,
+    b'{"model": "scripted-1"}',
+    b'{"model": "scripted-1", "messages": "hello"}',
+    b'{"model": "scripted-1", "messages": [1]}',
+    b'{"model": "scripted-1", "messages": [{"role": "oracle"}]}',
+    b'{"model": "scripted-1", "messages": [], "tools": [{"name": 5}]}',
+    b'{"model": ["scripted-1"], "messages": []}',
+    b'{"model": "scripted-1", "input": null}',
+    b'{"model": "scripted-1", "input": [1]}',
+    b'{"model": "scripted-1", "input": [{"type": ["message"]}]}',
+    b'{"model": "scripted-1", "input": [{"role": "oracle"}]}',
+    b'{"model": "scripted-1", "input": "a", "tools": [{"type": "function"}]}',
+    b'{"model": "scripted-1", "input": "a", "tools": [{"type": "namespace", "name": "a", "tools": 5}]}',
+    b'{"model": "scripted-1", "input": [{"type": "additional_tools", "tools": "all"}]}',
+    b'{"contents": {}}',
+    b'{"contents": [[]]}',
+    b'{"contents": [{"role": "oracle"}]}',
+    b'{"contents": [{"role": ["user"]}]}',
+    b'{"contents": [{"parts": ["hello"]}]}',
+    b'{"contents": [], "tools": [{"functionDeclarations": [{}]}]}',
+    b'{"contents": [], "tools": [{"function_declarations": {"name": "a"}}]}',
 )
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -128,15 +126,17 @@ async def test_only_the_named_addresses_are_served(
         "/v1beta/models/scripted-1:countTokens",
     ],
 )
-async def test_a_body_that_is_no_request_gets_a_400(gateway: Gateway, tmp_path: Path, path: str, body: bytes) -> None:
+async def test_a_body_that_is_no_request_gets_a_400(gateway: Gateway, tmp_path: Path, path: str) -> None:
     async with visit(gateway, tmp_path) as visitor:
-        status, answer = await visitor.post(path, body)
-        assert status == 400
-        assert "invalid_request_error" in (kind := answer["error"]).values() or kind["status"] == "INVALID_ARGUMENT"
+        for body in NO_REQUESTS:
+            status, answer = await visitor.post(path, body)
+            assert status == 400, body[:100]
+            error = answer["error"]
+            assert "invalid_request_error" in error.values() or error["status"] == "INVALID_ARGUMENT"
         assert (await visitor.post("/v1/messages", anthropic()))[0] == 200
         await visitor.door.close()
-    refused, served = read_transcript(visitor.folder)
-    assert (refused.call.status, served.call.status) == (400, 200)
+    *refused, served = [record.call.status for record in read_transcript(visitor.folder)]
+    assert (set(refused), served) == ({400}, 200)
 
 
 async def test_odd_text_passes_and_is_recorded_exactly(gateway: Gateway, tmp_path: Path) -> None:

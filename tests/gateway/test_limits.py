@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.gateway.doors import anthropic, chat, visit
+from tests.gateway.doors import anthropic, chat, gemini, gemini_path, responses, visit
 
 from ale.gateway.client import Gateway, Limits
 from ale.outcome import AgentEnd
@@ -30,19 +30,23 @@ async def test_a_budget_refuses_the_call_after_it_is_used_up(
         for _ in range(served):
             assert (await visitor.post("/v1/messages", anthropic()))[0] == 200
         status, body = await visitor.post("/v1/messages", anthropic())
-        again, openai = await visitor.post("/v1/chat/completions", chat())
+        others = [
+            await visitor.post("/v1/chat/completions", chat()),
+            await visitor.post("/v1/responses", responses(stream=True)),
+            await visitor.post(gemini_path(stream=True), gemini()),
+        ]
         with anyio.fail_after(10):
             reached = await visitor.door.limit_reached()
         report = await visitor.door.close()
-    assert (status, again) == (400, 400)
+    assert [status, *(again for again, _ in others)] == [400] * 4
     assert body["error"]["type"] == "invalid_request_error"
     assert "budget is used up" in body["error"]["message"]
-    assert openai["error"]["code"] == "budget_exhausted"
+    assert [answer["error"]["code"] for _, answer in others] == ["budget_exhausted", "budget_exhausted", 400]
     assert (reached.limit, reached.agent_end, reached.call) == (limit, end, served + 1)
     assert report.limit == reached
-    assert (report.calls, report.answered) == (served + 2, served)
+    assert (report.calls, report.answered) == (served + 4, served)
     assert report.first_error is None
-    assert [record.call.limit for record in read_transcript(visitor.folder)] == [None] * served + [limit] * 2
+    assert [record.call.limit for record in read_transcript(visitor.folder)] == [None] * served + [limit] * 4
 
 
 async def test_exactly_the_budget_is_no_limit_reached(gateway: Gateway, tmp_path: Path) -> None:
