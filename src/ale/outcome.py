@@ -45,4 +45,4 @@ MEANING: dict[Outcome, Meaning] = {
     Outcome.UNSCORED_HARNESS: Meaning(retry="run_once", strict_zero=True, lenient=False),
     Outcome.CANCELLED: Meaning(retry="never", strict_zero=False, lenient=False),
 }
-"""`cancelled` is repeated by `ale resume` only."""
+"""`cancelled` is repeated when the same command is given again."""

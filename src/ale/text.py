@@ -55,6 +55,11 @@ def storable_value(value: Any) -> Any:
     return value
 
 
+def count(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def seconds(value: float) -> str:
     """`4.2 s`, `3 min 20 s`, `2 h 05 min`."""
     if value < 60:

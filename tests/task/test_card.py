@@ -50,7 +50,7 @@ def test_display_and_network_may_be_words_or_details(write_workflow: WriteWorkfl
         (("near-term", "soon"), 6, "near-term"),
         (("legal", "legl"), 3, "there is no cluster 'legl' (did you mean 'legal'?)"),
         (('"7.1"', "7.1"), 4, "write it with quotes"),
-        (('"7.1"', '"6.1"'), 1, "subdomain '6.1' is not one of legal: 7.1 Litigation"),
+        (('"7.1"', '"6.1"'), 4, "subdomain: '6.1' is not one of legal: 7.1 Litigation"),
         (("code:", "kode:"), 5, "unknown key 'kode' (did you mean 'code'?)"),
         (("13-2011.00", "accountant"), 5, "occupation.code"),
         (("time_budget_s: 60", "time_budget_s: 0"), 7, "time_budget_s"),

@@ -39,15 +39,24 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(row, indent=1))
     else:
-        for key, value in row.items():
-            click.echo(f"{key:<12} {', '.join(value) if isinstance(value, list) else value}")
+        for label, value in (
+            ("name", row["name"]),
+            ("model", "calls one (--model)" if row["uses_model"] else "uses none"),
+            ("npm", ", ".join(row["npm"]) or "no packages"),
+            ("node", row["node"] or "none of its own"),
+            ("check", " ".join(row["check"]) or "none"),
+        ):
+            click.echo(f"{label:<8} {value}")
 
 
 @agent.command()
 @click.argument("name")
 @click.option("--image", default="base", show_default=True, help="The image that the layer is built on.")
 def build(name: str, image: str) -> None:
-    """Build the layer that an agent needs, and read its version back from inside a sandbox."""
+    """Build the layer that an agent needs.
+
+    Its version is read back from inside a sandbox.
+    """
     recipe = open_harness(name).layer()
     if recipe is None:
         click.echo(f"{name} needs nothing inside the sandbox")

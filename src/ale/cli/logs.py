@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import click
 from watchfiles import watch
 
-from ale.cli.locate import is_run, locate
-from ale.errors import UsageError
+from ale.cli.locate import locate_run
 from ale.exam.events import Event
-from ale.text import one_line
+from ale.text import one_line, seconds
 
 _LAST = "release.end"
 
@@ -25,15 +24,41 @@ _LAST = "release.end"
 @click.option("--json", "as_json", is_flag=True, help="The events as they are in events.jsonl.")
 def logs(name: str, results: Path, follow: bool, as_json: bool) -> None:
     """Print what happened in RUN: its phases, model calls and limits."""
-    folder = locate(name, results)
-    if not is_run(folder):
-        raise UsageError(f"{folder} is an experiment; name one of its runs (ale show {folder})")
+    folder = locate_run(name, results)
     for event in _events(folder / "events.jsonl", follow=follow):
         if as_json:
             click.echo(event.model_dump_json(exclude_defaults=True))
         else:
-            data = one_line(json.dumps(event.data, ensure_ascii=False), 200) if event.data else ""
-            click.echo(f"{event.time.astimezone():%H:%M:%S.%f} {event.event:<16} {data}")
+            time = event.time.astimezone().isoformat(timespec="milliseconds")[11:23]
+            click.echo(f"{time}  {event.event:<16} {one_line(_words(_timed(event)), 300)}".rstrip())
+
+
+def _timed(event: Event) -> dict[str, Any]:
+    """A model call's two times as what lies between them."""
+    data = dict(event.data)
+    if event.event == "model.call":
+        begun, ended = (datetime.fromisoformat(data.pop(edge)) for edge in ("start", "end"))
+        data["seconds"] = (ended - begun).total_seconds()
+    return data
+
+
+def _words(data: Mapping[str, Any]) -> str:
+    """What an event says, for a person: in words, without what is empty."""
+    said = []
+    for key, value in data.items():
+        if key == "seconds":
+            said.append(seconds(value))
+        elif isinstance(value, Mapping):
+            said.append(", ".join(f"{name} {number}" for name, number in value.items() if number))
+        elif isinstance(value, list):
+            said.append(f"{key}: {', '.join(map(_entry, value)) or 'none'}")
+        elif value not in (None, ""):
+            said.append(f"{key} {value[:12] if key == 'image' else value}")
+    return "  ".join(said)
+
+
+def _entry(value: object) -> str:
+    return " ".join(map(str, value.values())) if isinstance(value, Mapping) else str(value)
 
 
 def _events(path: Path, *, follow: bool) -> Iterator[Event]:

@@ -29,8 +29,14 @@ _WORDS = {
 
 
 class Progress(Protocol):
-    def say(self, line: str) -> None: ...
+    def say(self, line: str) -> None:
+        """What is being prepared; the next line takes its place."""
+
+    def announce(self, line: str) -> None:
+        """What must stay on the screen."""
+
     def observe(self, event: Event) -> None: ...
+
     def finished(self, result: RunResult) -> None: ...
 
 
@@ -59,6 +65,9 @@ class _Silent:
     def say(self, line: str) -> None:
         """What is being prepared is of no interest to a script."""
 
+    def announce(self, line: str) -> None:
+        """Nor is this: the exit code says it."""
+
     def observe(self, event: Event) -> None:
         """Events are in the run folders."""
 
@@ -74,6 +83,8 @@ class _Lines:
 
     def say(self, line: str) -> None:
         print(one_line(line, 400), file=sys.stderr, flush=True)  # noqa: T201
+
+    announce = say
 
     def observe(self, event: Event) -> None:
         if event.event in ("agent.start", "limit.reached", "sandbox.lost", "run.retry"):
@@ -99,6 +110,10 @@ class _Table:
 
     def say(self, line: str) -> None:
         self._line = one_line(line, 160)
+
+    def announce(self, line: str) -> None:
+        assert self.console is not None
+        self.console.print(line, markup=False, highlight=False)
 
     def observe(self, event: Event) -> None:
         phase, _, edge = event.event.partition(".")

@@ -12,10 +12,12 @@ from typing import Any
 
 import anyio
 import click
+from pydantic import ValidationError
 from rich.console import Console
 
+from ale.cli.locate import shown
 from ale.cli.progress import open_progress
-from ale.cli.scoreboard import scoreboard
+from ale.cli.scoreboard import scoreboard, whats_next
 from ale.concurrency import task_group
 from ale.errors import UsageError
 from ale.exam.conductor import carry_out
@@ -24,7 +26,7 @@ from ale.exam.planning import Plan, make_plan
 from ale.exam.result import RunResult
 from ale.home import instance_cache
 from ale.outcome import Outcome
-from ale.text import seconds
+from ale.text import count, seconds
 
 
 @click.command()
@@ -62,19 +64,55 @@ def run(
     cleanly: what runs is recorded as cancelled, nothing is left running, and the same command goes on from there.
     """
     experiment = _experiment(exam, options)
+    folder = experiment.output / experiment.name
+    _check_output(folder)
     plan = anyio.run(lambda: make_plan(experiment, again=again, cache=instance_cache(os.environ)))
     if dry_run:
         _print_plan(plan, as_json=as_json)
         return
+    _make_output(folder)
+    if not quiet:
+        _say_what_is_kept(plan)
     results, stopped_by = anyio.run(_conduct, plan, keep, quiet)
     results = sorted([*plan.done, *results], key=lambda result: (result.agent.name, result.workflow, result.instance))
     if as_json:
         click.echo(json.dumps([result.model_dump(mode="json", by_alias=True) for result in results], indent=1))
     else:
-        scoreboard(Console(), results, experiment.output / experiment.name)
+        scoreboard(Console(), results)
+        whats_next(Console(), results, folder)
     if stopped_by:
+        complete = sum(result.outcome is not Outcome.CANCELLED for result in results)
+        so_far = f"{complete} of {count(len(plan.runs) + len(plan.done), 'run')} complete"
+        click.echo(f"stopped with {so_far}; the same command goes on from there", err=True)
         ctx.exit(128 + stopped_by)
     ctx.exit(0 if all(result.outcome is Outcome.SCORED for result in results) else 1)
+
+
+def _check_output(folder: Path) -> None:
+    """Before anything is planned: whether results can be written there. Raises UsageError."""
+    there = next(part for part in (folder, *folder.parents) if os.path.lexists(part))
+    problem = "" if there.is_dir() else f"{shown(there)} is no folder"
+    if not problem and not os.access(there, os.W_OK | os.X_OK):
+        problem = f"no permission to write in {shown(there)}"
+    if problem:
+        raise UsageError(f"results can't be written to {shown(folder)}: {problem}; name another place with --output")
+
+
+def _make_output(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        where = f"results can't be written to {shown(folder)}"
+        raise UsageError(f"{where}: {error.strerror}; name another place with --output") from None
+
+
+def _say_what_is_kept(plan: Plan) -> None:
+    if not plan.done:
+        return
+    total = len(plan.runs) + len(plan.done)
+    kept = f"{len(plan.done)} of {count(total, 'run')} have a final result and are kept"
+    changed = f"; since then {' and '.join(plan.outdated)} changed" if plan.outdated else ""
+    click.echo(f"{kept}{changed}; --again makes new attempts beside them", err=True)
 
 
 def _experiment(exam: Path | None, options: dict[str, Any]) -> Experiment:
@@ -83,21 +121,32 @@ def _experiment(exam: Path | None, options: dict[str, Any]) -> Experiment:
     if exam is not None:
         if options["tasks"] or options["agents"] or options["model"]:
             raise UsageError("give either an exam file, or --tasks and --agent; not both")
-        return read_experiment(exam).model_copy(update=changes)
+        return _validated(read_experiment(exam).model_dump() | changes)
     if not options["tasks"] or not options["agents"]:
         raise UsageError("say what to run: ale run EXAM.yaml, or ale run --tasks PATTERN --agent HARNESS")
     from ale.harness import open_harness
 
-    agents = [
-        {"harness": name, "model": options["model"] if open_harness(name).uses_model else None}
-        for name in options["agents"]
-    ]
+    uses_model = {name: open_harness(name).uses_model for name in options["agents"]}
+    if options["model"] and not any(uses_model.values()):
+        raise UsageError(f"--model is for nobody: {' and '.join(uses_model)} use no model")
     data = {
-        "name": options["name"] or datetime.now().astimezone().strftime("run-%Y%m%d-%H%M%S"),
+        "name": datetime.now().astimezone().strftime("run-%Y%m%d-%H%M%S"),
         "tasks": list(options["tasks"]),
-        "agents": agents,
+        "agents": [
+            {"harness": name, "model": options["model"] if uses_model[name] else None} for name in options["agents"]
+        ],
     }
-    return Experiment.model_validate(data).resolved(Path.cwd()).model_copy(update=changes)
+    return _validated(data | changes).resolved(Path.cwd())
+
+
+def _validated(data: dict[str, Any]) -> Experiment:
+    try:
+        return Experiment.model_validate(data)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        if problem["loc"] == ("name",):
+            raise UsageError(f"--name '{data['name']}' must be letters, digits, '.', '_' and '-', at most 63") from None
+        raise UsageError(str(problem["msg"]).removeprefix("Value error, ")) from None
 
 
 async def _conduct(plan: Plan, keep: bool, quiet: bool) -> tuple[Sequence[RunResult], int]:
@@ -112,10 +161,10 @@ async def _conduct(plan: Plan, keep: bool, quiet: bool) -> tuple[Sequence[RunRes
                 with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
                     async for number in signals:
                         if stopped_by:
-                            progress.say("already stopping: recording what runs and removing its sandboxes")
+                            progress.announce("already stopping: recording what runs and removing its sandboxes")
                             continue
                         stopped_by = int(number)
-                        progress.say("stopping: what runs is recorded as cancelled")
+                        progress.announce("stopping: what runs is recorded as cancelled")
                         conducting.cancel()
 
             def finished(result: RunResult) -> None:
@@ -139,4 +188,5 @@ def _print_plan(plan: Plan, *, as_json: bool) -> None:
         card = plan.card(run)
         at_most = min(card.time_budget_s, plan.experiment.limits.time)
         click.echo(f"{run.id}  {run.title}  (at most {seconds(at_most)}, {card.image})")
-    click.echo(f"{len(plan.runs)} runs to do, {len(plan.done)} have a final result; nothing was started")
+    kept = f"; {len(plan.done)} more have a final result (--again makes new attempts)" if plan.done else ""
+    click.echo(f"{count(len(plan.runs), 'run')} to do{kept}; nothing was started")

@@ -39,7 +39,10 @@ def sandbox() -> None:
 @_provider_option
 @click.option("--json", "as_json", is_flag=True)
 def build(name: str, provider_name: str, as_json: bool) -> None:
-    """Build the image NAME (a recipe in images/) unless it is built already."""
+    """Build an image unless it is built already.
+
+    NAME is a recipe in images/.
+    """
     image = anyio.run(open_provider(provider_name).build_image, name, _say)
     if as_json:
         click.echo(json.dumps({"name": image.name, "recipe": image.recipe, "content": image.content}))
@@ -64,6 +67,8 @@ def list_sandboxes(provider_name: str, as_json: bool) -> None:
         return
     if not found:
         click.echo("no sandboxes", err=True)
+        return
+    click.echo(f"{'id':<12} {'state':<8} {'kept':<5} {'image':<10} {'disk':>8}  {'since':<16}  for")
     for info in found:
         kept = "kept" if info.kept else ""
         size = f"{info.disk_bytes / 2**20:.0f} MB"
@@ -79,9 +84,10 @@ def list_sandboxes(provider_name: str, as_json: bool) -> None:
 @_provider_option
 @click.pass_context
 def shell(ctx: click.Context, name: str, command: tuple[str, ...], as_root: bool, provider_name: str) -> None:
-    """Enter a sandbox, or a throw-away one of an image, which ends with the shell.
+    """Enter a sandbox, or a throw-away one.
 
-    With a COMMAND (after `--`) that is run in place of a shell, without a terminal; its exit code becomes this one's.
+    IMAGE gives a throw-away one, which ends with the shell. With a COMMAND (after `--`) that is run in place of a
+    shell, without a terminal; its exit code becomes this one's.
     """
     if not command and not sys.stdin.isatty():
         raise UsageError(f"a shell needs a terminal; give a command instead: ale sandbox shell {name} -- COMMAND")
@@ -125,7 +131,10 @@ def remove(names: tuple[str, ...], provider_name: str) -> None:
 @click.option("--old", is_flag=True, help="Also images that no recipe gives any more, and their layers.")
 @_provider_option
 def gc(old: bool, provider_name: str) -> None:
-    """Remove what processes that no longer exist left: sandboxes, disks, unfinished builds."""
+    """Remove what killed commands left.
+
+    That is sandboxes, disks and unfinished builds of processes that no longer exist.
+    """
 
     async def work() -> Sequence[str]:
         provider = open_provider(provider_name)

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from ale.cli.locate import shown
 from ale.exam.result import RunResult
 from ale.outcome import MEANING
 from ale.text import one_line, seconds
@@ -27,10 +28,10 @@ def means(results: Sequence[RunResult]) -> tuple[float | None, float | None]:
     return _mean(strict), _mean(lenient)
 
 
-def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> None:
-    """Agents as columns, instances as rows; then the means and the reasons of what is not full marks."""
+def scoreboard(console: Console, results: Sequence[RunResult]) -> None:
+    """Agents as columns, instances as rows; then the means, and why a run has no score."""
     if not results:
-        console.print("no run was carried out")
+        console.print("no run has a result")
         return
     agents = sorted({result.agent.name for result in results})
     table = Table(title=f"{results[0].experiment}: score by instance", title_justify="left")
@@ -55,12 +56,18 @@ def scoreboard(console: Console, results: Sequence[RunResult], folder: Path) -> 
             where = f"{result.agent.name} {result.workflow}:{result.instance}"
             problem = f"{result.outcome.value} ({result.error.phase}): {one_line(result.error.message, 1000)}"
             console.print(f"{where}: {problem}", markup=False, highlight=False, soft_wrap=True)
+
+
+def whats_next(console: Console, results: Sequence[RunResult], folder: Path) -> None:
+    """The commands that go on from the scoreboard of the experiment `folder`."""
+    if not results:
+        return
     example = min(
         results, key=lambda r: (r.score is not None and r.score.value in (0.0, 1.0), r.agent.harness == "oracle")
     )
     where = f"{example.agent.name}/{example.workflow}/{example.instance}/{example.attempt}"
-    console.print(f"\nReasons and steps of a run:  ale show {_shown(folder / where)}", highlight=False, soft_wrap=True)
-    console.print(f"All runs of the experiment:  ale show {_shown(folder)}", highlight=False, soft_wrap=True)
+    console.print(f"\nReasons and steps of a run:  ale show {shown(folder / where)}", highlight=False, soft_wrap=True)
+    console.print(f"All runs of the experiment:  ale show {shown(folder)}", highlight=False, soft_wrap=True)
 
 
 def _of(results: Sequence[RunResult], agent: str) -> list[RunResult]:
@@ -88,11 +95,3 @@ def _number(value: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def _shown(path: Path) -> str:
-    """Relative to where the user stands, when that is shorter."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -1,23 +1,26 @@
-"""`ale show`: how a run ended and why, for a person; or the scoreboard of an experiment."""
+"""`ale show`: how a run ended and why; the scoreboard of an experiment; which experiments there are."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from ale.cli.locate import is_run, locate
+from ale.cli.locate import experiments_in, finished, is_run, locate, runs_in, shown
 from ale.cli.progress import verdict
 from ale.cli.scoreboard import scoreboard
 from ale.errors import UsageError
 from ale.exam.folder import find_runs, read_result
 from ale.exam.result import RunResult
+from ale.outcome import AgentEnd
 from ale.score import Part, Score
 from ale.text import one_line, plain, seconds
 from ale.trajectory.document import iter_steps
@@ -25,7 +28,7 @@ from ale.trajectory.schema import Step
 
 
 @click.command()
-@click.argument("name", metavar="RUN|EXPERIMENT")
+@click.argument("name", metavar="[RUN|EXPERIMENT]", required=False)
 @click.option("--results", type=click.Path(path_type=Path), default=Path("results"), help="Where ids are looked for.")
 @click.option("--steps", "limit", type=click.IntRange(min=0), default=40, show_default=True, help="Steps to print.")
 @click.option("--json", "as_json", is_flag=True, help="The run's result, its reasons and its steps as JSON.")
@@ -37,30 +40,33 @@ from ale.trajectory.schema import Step
     metavar="[FILE]",
     help="Write a self-contained page of the run to FILE (`-`: to stdout; without FILE: run-ID.html here).",
 )
-def show(name: str, results: Path, limit: int, as_json: bool, page: str | None) -> None:
+def show(name: str | None, results: Path, limit: int, as_json: bool, page: str | None) -> None:
     """Show a run (outcome, reasons part by part, steps) or an experiment (its scoreboard).
 
-    RUN is a run folder or the beginning of a run's id.
+    RUN is a run folder or the beginning of a run's id; EXPERIMENT a folder or a name. Without either, the experiments
+    are listed.
     """
+    if name is None or (Path(name).is_dir() and not runs_in(Path(name)) and experiments_in(Path(name))):
+        _list(Path(name) if name else results, as_json=as_json)
+        return
     folder = locate(name, results)
     if page is not None:
         if as_json:
             raise UsageError("--json and --html are two answers; ask for one of them")
         if not is_run(folder):
-            raise UsageError(f"{folder} is an experiment; a page is made of one of its runs (ale show {folder})")
+            raise UsageError(f"a page is made of one run; {shown(folder)} holds several (ale show {shown(folder)})")
         _write_page(folder, page)
         return
     console = Console()
     if not is_run(folder):
-        found = [result for run in find_runs(folder) if (result := read_result(run)) is not None]
+        found = {run: read_result(run) for run in runs_in(folder)}
         if as_json:
-            click.echo(json.dumps([result.model_dump(mode="json", by_alias=True) for result in found], indent=1))
+            complete = [result for result in found.values() if result is not None]
+            click.echo(json.dumps([result.model_dump(mode="json", by_alias=True) for result in complete], indent=1))
         else:
             _experiment(console, found, folder)
         return
-    result = read_result(folder)
-    if result is None:
-        raise click.ClickException(f"{folder} has no result yet: it is under way, or its command was killed")
+    result = finished(folder)
     if as_json:
         click.echo(json.dumps(_document(folder, result), indent=1))
     else:
@@ -70,12 +76,12 @@ def show(name: str, results: Path, limit: int, as_json: bool, page: str | None) 
 def _write_page(folder: Path, page: str) -> None:
     from ale.report.page import run_page, write_page
 
+    result = finished(folder)
     pieces = run_page(folder)
     if page == "-":
         sys.stdout.buffer.writelines(piece.encode() for piece in pieces)
         return
-    result = read_result(folder)
-    name = result.id if result is not None and result.id.isalnum() else "page"
+    name = result.id if result.id.isalnum() else "page"
     path = Path(page or f"run-{name}.html")
     try:
         write_page(path, pieces)
@@ -84,20 +90,63 @@ def _write_page(folder: Path, page: str) -> None:
     click.echo(path)
 
 
-def _experiment(console: Console, results: list[RunResult], folder: Path) -> None:
-    scoreboard(console, results, folder)
-    table = Table("id", "agent", "task", "attempt", "result", "agent end", "time", title="runs", title_justify="left")
-    for result in results:
-        table.add_row(
-            result.id,
-            result.agent.name,
-            f"{result.workflow}:{result.instance}",
-            str(result.attempt),
-            escape(verdict(result)),
-            result.agent_end.value if result.agent_end else "",
-            seconds((result.ended - result.started).total_seconds()),
+def _list(results: Path, *, as_json: bool) -> None:
+    found = []
+    for folder in experiments_in(results):
+        runs = find_runs(folder)
+        complete = [result for run in runs if (result := read_result(run)) is not None]
+        begun = min((result.started for result in complete), default=None)
+        found.append(
+            {
+                "name": folder.name,
+                "runs": len(runs),
+                "scored": sum(result.score is not None for result in complete),
+                "started": begun.isoformat() if begun else None,
+                "folder": str(folder.resolve()),
+            }
         )
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    if not found:
+        raise UsageError(f"there is no experiment in {results}; `ale run` makes one, --results looks elsewhere")
+    table = Table("experiment", "runs", "scored", "started (UTC)", box=box.SIMPLE_HEAD, pad_edge=False)
+    for one in found:
+        started = str(one["started"])[:16].replace("T", " ") if one["started"] else ""
+        table.add_row(escape(str(one["name"])), str(one["runs"]), str(one["scored"]), started)
+    Console().print(table)
+    click.echo(f"One of them:  ale show {shown(Path(str(found[-1]['folder'])))}")
+
+
+def _experiment(console: Console, found: Mapping[Path, RunResult | None], folder: Path) -> None:
+    scoreboard(console, [result for result in found.values() if result is not None])
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("id", no_wrap=True)
+    table.add_column("run", overflow="fold")
+    table.add_column("result", overflow="fold")
+    table.add_column("time", justify="right", no_wrap=True)
+    for run, result in found.items():
+        name = escape(str(run.relative_to(folder)))
+        if result is None:
+            table.add_row("", name, "no result yet", "")
+            continue
+        time = seconds((result.ended - result.started).total_seconds())
+        table.add_row(result.id[:_ID_DIGITS], name, escape(_brief(result)), time)
     console.print(table)
+    console.print(f"One of them:  ale show ID, or ale show {shown(folder)}/RUN", highlight=False, soft_wrap=True)
+
+
+_ID_DIGITS = 8
+"""Enough to tell the runs of one results folder apart; `ale show` says so when they are not."""
+
+
+def _brief(result: RunResult) -> str:
+    """Without the sentence, which stands below the scoreboard."""
+    ended = result.agent_end
+    how = f" ({ended.value})" if ended and ended is not AgentEnd.FINISHED else ""
+    if result.score is None:
+        return result.outcome.value + how
+    return verdict(result) + how
 
 
 def _document(folder: Path, result: RunResult) -> dict[str, object]:
@@ -134,13 +183,18 @@ def _run(console: Console, folder: Path, result: RunResult, limit: int) -> None:
     allowed = f"{seconds(result.limits.time)} (set by the {result.limits.time_set_by})"
     facts.add_row("time", f"agent {seconds(usage.agent_seconds)} of {allowed}")
     facts.add_row("phases", "  ".join(f"{name} {seconds(time.seconds)}" for name, time in result.phases.items()))
-    facts.add_row("integrity", f"graded on {result.integrity.graded_on}; freeze {_freeze(result)}")
-    facts.add_row("folder", str(folder))
+    graded_on = result.integrity.graded_on
+    machine = "no grading machine was made" if graded_on == "none" else f"graded on {_MACHINES[graded_on]}"
+    facts.add_row("integrity", f"{machine}; freeze {_freeze(result)}")
     console.print(facts, highlight=False)
+    console.print(f"folder     {shown(folder)}", highlight=False, markup=False, soft_wrap=True)
     score = _score(folder)
     if score is not None:
         console.print(_tree(score))
     _print_steps(console, folder, limit)
+
+
+_MACHINES = {"fresh": "a fresh machine", "fork": "a copy of the agent's machine", "same": "the agent's own machine"}
 
 
 def _freeze(result: RunResult) -> str:
@@ -166,7 +220,7 @@ def _tree(score: Score) -> Tree:
             mark = "[green]✓[/]" if part.score.value == 1 else "[red]✗[/]" if part.score.value == 0 else "[yellow]~[/]"
             share = f"{part.points:.3g} of {part.weight:.3g}" if whole else "gate"
             grow(
-                branch.add(f"{mark} {escape(one_line(part.name))}  {share}{_because(part.score)}"),
+                branch.add(f"{mark} {escape(one_line(part.name))}  {share}{_because(part.score, part.name)}"),
                 part.score.parts,
                 1.0,
             )
@@ -175,8 +229,10 @@ def _tree(score: Score) -> Tree:
     return tree
 
 
-def _because(score: Score) -> str:
-    return f"  [dim]{escape(one_line(score.sentence, 300))}[/]" if score.sentence else ""
+def _because(score: Score, name: str = "") -> str:
+    """The grader's sentence, without the part's name, which stands before it."""
+    sentence = score.sentence.removeprefix(f"{name}: ")
+    return f"  [dim]{escape(one_line(sentence, 300))}[/]" if sentence else ""
 
 
 def _steps(folder: Path) -> list[Step]:

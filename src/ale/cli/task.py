@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from ale.home import instance_cache
 from ale.task.discover import Catalogue, Pattern, Workflow, choose, discover, matching
 from ale.task.instances import InstanceInfo, list_instances
 from ale.task.scaffold import scaffold
-from ale.text import one_line, plain
+from ale.task.taxonomy import SUBDOMAINS
+from ale.text import count, one_line, plain, seconds
 
 _AT_ONCE = 4
 """Worker processes that read instances at the same time."""
@@ -42,9 +44,10 @@ def task() -> None:
 @tasks_dir
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def list_tasks(patterns: tuple[str, ...], tasks_dir: Path, as_json: bool) -> None:
-    """List tasks and their instances; PATTERN is like `business_finance/*` or `computing_math/etl_repair:instance2`.
+    """List tasks and their instances.
 
-    A broken task is reported with file and line and does not stop the others; the exit code is 1 then.
+    PATTERN is like `business_finance/*` or `computing_math/etl_repair:instance2`. A broken task is reported with file
+    and line and does not stop the others; the exit code is 1 then.
     """
     catalogue = discover(tasks_dir)
     found = anyio.run(_read, catalogue, patterns)
@@ -55,8 +58,8 @@ def list_tasks(patterns: tuple[str, ...], tasks_dir: Path, as_json: bool) -> Non
             names = ", ".join(instance.name for instance in entry.instances)
             card = entry.workflow.card
             click.echo(f"{entry.workflow.name}  [{names}]  {card.tier}, {card.os}, {one_line(card.title)}")
-        count = sum(len(entry.instances) for entry in found.entries)
-        tally = f"{_count(len(found.entries), 'task')}, {_count(count, 'instance')} in {catalogue.root}"
+        instances = sum(len(entry.instances) for entry in found.entries)
+        tally = f"{count(len(found.entries), 'task')}, {count(instances, 'instance')} in {catalogue.root}"
         click.echo(tally, err=True)
     for name, problem in found.broken:
         click.echo(f"ale: task {name} is broken: {plain(problem)}", err=True)
@@ -95,7 +98,8 @@ def new(name: str, tasks_dir: Path) -> None:
     """Write a complete small task that passes, to be changed part by part."""
     for path in scaffold(tasks_dir, name):
         click.echo(path)
-    click.echo(f"now: ale run --tasks-dir {tasks_dir} --tasks {name} --agent oracle --agent idle", err=True)
+    where = "" if tasks_dir == Path("tasks") else f"--tasks-dir {shlex.quote(str(tasks_dir))} "
+    click.echo(f"now: ale run {where}--tasks {name} --agent oracle --agent idle", err=True)
 
 
 @dataclass(frozen=True)
@@ -162,16 +166,12 @@ def _facts(workflow: Workflow) -> list[tuple[str, str]]:
     return [
         ("folder", str(workflow.folder)),
         ("digest", workflow.digest[:16]),
-        ("subdomain", card.subdomain),
+        ("subdomain", f"{card.subdomain} {SUBDOMAINS[card.subdomain]}"),
         ("occupation", f"{card.occupation.code} {card.occupation.title}"),
         ("tier", card.tier),
         ("machine", f"{card.os}, image {card.image}, {size.vcpus} vcpus, {size.memory_mb} MB, {size.disk_mb} MB disk"),
-        ("time", f"{card.time_budget_s} s"),
+        ("time", seconds(card.time_budget_s)),
         ("graded on", card.grade_on),
         ("delivers", ", ".join(f"{output.path} ({output.kind})" for output in card.outputs) or "anything"),
         *(("criterion", f"{criterion.weight:g}  {criterion.text}") for criterion in card.criteria),
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,25 +13,17 @@ from pydantic import BaseModel, ValidationError
 
 from ale.errors import UsageError
 from ale.exam.result import RunResult
+from ale.replacing import replacing
 
 RESULT = "run_result.json"
 _OUTSIDE_TRIES = ("tries", "grades", ".lock")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write under a temporary name, fsync, rename: readers see the old file, or the new one, never half of it."""
+    """Readers see the old file, or the new one, never half of it. Parents are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
+    with replacing(path) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -86,9 +77,10 @@ def set_aside(folder: Path) -> int:
     return number
 
 
-def find_runs(root: Path) -> list[Path]:
-    """Every run folder of the experiment folder `root`, complete or not, attempt 10 after attempt 9."""
-    found = (events.parent for events in root.glob("[!.]*/*/*/*/*/events.jsonl"))
+def find_runs(root: Path, depth: int = 5) -> list[Path]:
+    """Every run folder of the experiment folder `root`, complete or not, attempt 10 after attempt 9. depth: how many
+    folders below `root` a run is; fewer than 5 inside an experiment."""
+    found = (events.parent for events in root.glob("[!.]*/" + "*/" * (depth - 1) + "events.jsonl"))
     return sorted(found, key=lambda folder: [_natural(part) for part in folder.relative_to(root).parts])
 
 

@@ -24,13 +24,15 @@ from ale.task.instances import list_instances
 
 @dataclass(frozen=True)
 class Plan:
-    """What `--dry-run` shows and `carry_out` does. done: runs whose final result is there already."""
+    """What `--dry-run` shows and `carry_out` does. done: runs whose final result is there already; outdated: the
+    workflows that have changed since some of those."""
 
     experiment: Experiment
     runs: tuple[RunPlan, ...]
     done: tuple[RunResult, ...]
     cards: Mapping[tuple[str, str], Card]
     harnesses: Mapping[str, Harness]
+    outdated: tuple[str, ...] = ()
 
     def card(self, run: RunPlan) -> Card:
         return self.cards[run.case.workflow.name, run.case.instance]
@@ -56,7 +58,13 @@ async def make_plan(experiment: Experiment, *, again: bool = False, cache: Path 
     first = 1 + (_last_attempt(experiment) if again else 0)
     planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
     done = {run.id: result for run in planned if (result := read_result(run.folder)) and _is_final(result)}
-    return Plan(experiment, tuple(run for run in planned if run.id not in done), tuple(done.values()), cards, harnesses)
+    to_do = tuple(run for run in planned if run.id not in done)
+    outdated = {
+        run.case.workflow.name
+        for run in planned
+        if run.id in done and done[run.id].digests.get("task") not in (None, run.case.workflow.digest)
+    }
+    return Plan(experiment, to_do, tuple(done.values()), cards, harnesses, tuple(sorted(outdated)))
 
 
 def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], cases: Sequence[Case]) -> None:
@@ -66,7 +74,7 @@ def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], case
                 raise UsageError(f"agent '{agent.name}': {agent.harness} uses no model; remove `model:`")
             continue
         if agent.model is None:
-            raise UsageError(f"agent '{agent.name}' needs a model: add `model: script:FILE` to it")
+            raise UsageError(f"agent '{agent.name}' needs a model: add `model: script:FILE` to it, or give --model")
         for case in cases:
             check_backend(agent.model, case.workflow.name, case.instance)
         if experiment.limits.cost_usd is not None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from ale.documents import nearest
 from ale.errors import GraderError
 from ale.grading.compose import weighted
 from ale.grading.reading import Rows, TableError, TableLimits, read_rows
@@ -40,6 +41,11 @@ class Field:
     aliases: tuple[str, ...] = ()
     dates: tuple[str, ...] = ISO_DATES
     decimal: Literal[".", ","] = "."
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            kinds = nearest(self.kind, get_args(Kind))
+            raise GraderError(f"Field('{self.column}'): there is no kind '{self.kind}'{kinds}")
 
     def value(self, cell: Cell) -> object:
         """What the cell says, read as this field's kind; None for an empty cell, `unreadable` for nonsense."""
@@ -118,7 +124,9 @@ def compare_tables(
 def _expected(path: Path, keys: Sequence[Field], fields: Sequence[Field], sheet: str | None) -> _Keyed:
     try:
         keyed = _keyed(read_rows(path, sheet=sheet), keys, fields, path.name)
-    except (FileNotFoundError, TableError) as error:
+    except FileNotFoundError:
+        raise GraderError(f"the reference table {path} does not exist") from None
+    except TableError as error:
         raise GraderError(f"the reference table {path} can't be used: {error}") from None
     missing = [field.column for field in fields if field.column not in keyed.columns]
     if missing or keyed.extra:

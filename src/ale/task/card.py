@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ale.documents import Document, nearest, read_document
 from ale.errors import TaskError, UsageError
@@ -136,11 +136,17 @@ class Card(Document):
             raise ValueError(f"there is no cluster '{cluster}'{nearest(cluster, tuple(CLUSTERS))}")
         return cluster
 
+    @field_validator("subdomain")
+    @classmethod
+    def _subdomain_exists(cls, subdomain: str, info: ValidationInfo) -> str:
+        cluster = info.data.get("cluster")
+        if cluster is not None and subdomain not in CLUSTERS[cluster]:
+            valid = ", ".join(f"{number} {name}" for number, name in CLUSTERS[cluster].items())
+            raise ValueError(f"'{subdomain}' is not one of {cluster}: {valid}")
+        return subdomain
+
     @model_validator(mode="after")
     def _hangs_together(self) -> Card:
-        if self.subdomain not in CLUSTERS[self.cluster]:
-            valid = ", ".join(f"{number} {name}" for number, name in CLUSTERS[self.cluster].items())
-            raise ValueError(f"subdomain '{self.subdomain}' is not one of {self.cluster}: {valid}")
         if self.judge and not self.why_judge:
             raise ValueError("a task with a judge needs why_judge: what code can't decide here, and why")
         paths = [output.path for output in self.outputs]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ale.documents import nearest
 from ale.errors import TaskError, UsageError
@@ -50,6 +50,22 @@ class Workflow:
         if own.is_dir():
             return own
         return whole if whole.is_dir() else None
+
+    def folder_problem(self, instances: Sequence[str]) -> str:
+        """Why the folders of the instances can't be meant so, in one sentence; empty when they can.
+
+        Where some instances have a folder of their own, one that has none would get all of the others' too.
+        """
+        for kind in get_args(Folder):
+            whole = self.folder / kind
+            own = [name for name in instances if (whole / name).is_dir()]
+            lacking = [name for name in instances if name not in own]
+            if own and lacking:
+                folders = sorted(entry.name for entry in whole.iterdir() if entry.is_dir() and entry.name not in own)
+                near = nearest(lacking[0], folders) if folders else ""
+                found = f"{whole} has a folder for {own[0]} but none for {lacking[0]}{near}"
+                return f"{found}; give one to every instance, or to none"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,11 @@ def discover(root: Path) -> Catalogue:
             workflows.append(Workflow(root, folder, read_card(folder / "task.yaml")))
         except TaskError as error:
             broken.append(Broken(f"{folder.parent.name}/{folder.name}", folder, str(error)))
+    for card in sorted(root.glob("*/*/task.yaml")):
+        folder = card.parent
+        if not (folder / "main.py").exists() and not folder.name.startswith((".", "_")):
+            problem = f"{folder} has a task.yaml but no main.py"
+            broken.append(Broken(f"{folder.parent.name}/{folder.name}", folder, problem))
     return Catalogue(root, tuple(workflows), tuple(broken))
 
 
@@ -128,6 +149,11 @@ def matching(catalogue: Catalogue, patterns: Sequence[str]) -> dict[Workflow, tu
                 if fnmatch.fnmatchcase(broken.name, pattern.workflow):
                     raise UsageError(f"task {broken.name} is broken: {broken.problem}")
             names = tuple(workflow.name for workflow in catalogue.workflows)
+            if not names:
+                raise UsageError(
+                    f"there is no task in {catalogue.root}: a task is a folder CLUSTER/NAME with task.yaml and main.py "
+                    "(`ale task new` makes one)"
+                )
             raise UsageError(f"no task in {catalogue.root} matches '{pattern}'{nearest(pattern.workflow, names)}")
         for workflow in found:
             chosen[workflow] = (*chosen.get(workflow, ()), pattern)

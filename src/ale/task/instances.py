@@ -42,6 +42,8 @@ async def list_instances(workflow: Workflow, cache: Path | None = None) -> tuple
         found = _infos(entries)
     except (TypeError, KeyError):
         raise TaskError(f"task {workflow.name}: load() gave no list of instances") from None
+    if problem := workflow.folder_problem([instance.name for instance in found]):
+        raise TaskError(f"task {workflow.name}: {problem}")
     if remembered is not None:
         _remember(remembered, entries)
     return found
