@@ -49,12 +49,12 @@ def _words(data: Mapping[str, Any]) -> str:
         if key == "seconds":
             said.append(seconds(value))
         elif isinstance(value, Mapping):
-            said.append(", ".join(f"{name} {number}" for name, number in value.items() if number))
+            said += [f"{name} {number}" for name, number in value.items() if number]
         elif isinstance(value, list):
             said.append(f"{key}: {', '.join(map(_entry, value)) or 'none'}")
         elif value not in (None, ""):
             said.append(f"{key} {value[:12] if key == 'image' else value}")
-    return "  ".join(said)
+    return ", ".join(said)
 
 
 def _entry(value: object) -> str:

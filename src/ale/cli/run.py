@@ -128,7 +128,7 @@ def _experiment(exam: Path | None, options: dict[str, Any]) -> Experiment:
 
     uses_model = {name: open_harness(name).uses_model for name in options["agents"]}
     if options["model"] and not any(uses_model.values()):
-        raise UsageError(f"--model is for nobody: {' and '.join(uses_model)} use no model")
+        raise UsageError(f"none of the agents ({', '.join(uses_model)}) calls a model; leave --model out")
     data = {
         "name": datetime.now().astimezone().strftime("run-%Y%m%d-%H%M%S"),
         "tasks": list(options["tasks"]),

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -110,7 +109,7 @@ def _list(results: Path, *, as_json: bool) -> None:
         return
     if not found:
         raise UsageError(f"there is no experiment in {results}; `ale run` makes one, --results looks elsewhere")
-    table = Table("experiment", "runs", "scored", "started (UTC)", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("experiment", "runs", "scored", "started (UTC)", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for one in found:
         started = str(one["started"])[:16].replace("T", " ") if one["started"] else ""
         table.add_row(escape(str(one["name"])), str(one["runs"]), str(one["scored"]), started)
@@ -120,7 +119,7 @@ def _list(results: Path, *, as_json: bool) -> None:
 
 def _experiment(console: Console, found: Mapping[Path, RunResult | None], folder: Path) -> None:
     scoreboard(console, [result for result in found.values() if result is not None])
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("run", overflow="fold")
     table.add_column("result", overflow="fold")
