@@ -228,18 +228,19 @@ async def check_nothing_left(results: Sequence[RunResult]) -> None:
 
 
 def watched() -> dict[str, str]:
-    """Places of the host that no run may change, by what tells that they have not."""
+    """Places of the host that no run may change, by what tells that they have not. Other tests may make users and
+    layers meanwhile."""
     found = {}
-    for path in ("/etc/passwd", "/etc/shadow", "/etc/hosts", "/etc/crontab", "/root/.bashrc", "/etc/ld.so.preload"):
+    for path in ("/etc/hosts", "/etc/crontab", "/root/.bashrc", "/root/.ssh/authorized_keys", "/etc/ld.so.preload"):
         place = Path(path)
         found[path] = hashlib.sha256(place.read_bytes()).hexdigest() if place.is_file() else "absent"
+    accounts = Path("/etc/passwd").read_text().splitlines()
+    found["accounts with every right"] = str([line for line in accounts if line.split(":")[2] == "0"])
     for name in ("core_pattern", "hostname", "sysrq", "modprobe", "panic"):
         setting = Path("/proc/sys/kernel") / name
         found[name] = setting.read_text() if setting.exists() else "absent"
-    for folder in ("images", "layers"):
-        for place in sorted((home(os.environ) / folder).glob("[!.]*/*")):
-            found[str(place)] = _state(place)
-    found["mounts"] = str(len(Path("/proc/self/mountinfo").read_text().splitlines()))
+    recipe = anyio.run(open_provider("local").image, "base").recipe
+    found["image"] = _state(home(os.environ) / "images" / recipe / "rootfs")
     return found
 
 

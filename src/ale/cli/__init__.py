@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 
@@ -60,10 +61,16 @@ def command() -> None:
 
 def main() -> None:
     """Console script: errors that a user can mend are one sentence on stderr, without a traceback."""
-    from ale.errors import AleError
+    from ale.errors import AleError, InfrastructureError, SandboxUnavailable
 
     try:
         command(prog_name="ale")
     except AleError as error:
         click.echo(f"ale: {error}", err=True)
-        sys.exit(2)
+        began = isinstance(error, InfrastructureError) and not isinstance(error, SandboxUnavailable)
+        sys.exit(1 if began else 2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        click.echo(f"ale: {error.filename or 'a file'} can't be written: {error.strerror}", err=True)
+        sys.exit(1)

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 import anyio
 
 from ale.concurrency import task_group
+from ale.errors import InfrastructureError
 from ale.exam.events import Observer
 from ale.exam.experiment import Experiment
 from ale.exam.folder import claimed, set_aside
@@ -67,6 +68,17 @@ async def _prepare(plan: Plan, provider: Provider, say: Say) -> dict[tuple[str, 
 
 
 async def _carry_out_run(plan: Plan, run: RunPlan, tools: Tools, finished: Finished, say: Say) -> None:
+    """Raises InfrastructureError when the run's folder can't be written: then nothing more can be recorded there."""
+    try:
+        await _carry_out_claimed(plan, run, tools, finished, say)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the run folder {run.folder} can't be written ({error.strerror or error}), so this run has no result; "
+            "mend that and give the same command again: what is recorded already stays"
+        ) from error
+
+
+async def _carry_out_claimed(plan: Plan, run: RunPlan, tools: Tools, finished: Finished, say: Say) -> None:
     with claimed(run.folder) as mine:
         if not mine:
             say(f"{run.title} is being carried out by another process")
