@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ from ale import __version__
 from ale.errors import GraderError, UsageError
 from ale.exam.folder import read_result
 from ale.exam.result import AgentResultRecord, RunResult
+from ale.replacing import replacing
 from ale.report import words as meaning
 from ale.report.events import read_happened
 from ale.report.files import Files, read_files
@@ -92,13 +92,8 @@ def write_page(path: Path, pieces: Iterable[str]) -> None:
         with path.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
         return
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with replacing(path) as page:
+        page.writelines(piece.encode() for piece in pieces)
 
 
 def _environment() -> Environment:

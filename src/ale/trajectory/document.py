@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import json
-import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, TextIO
 
 from pydantic import BaseModel
 
+from ale.replacing import replacing
 from ale.text import storable
 from ale.trajectory import interaction_log
 from ale.trajectory.schema import SCHEMA, Agent, Artifact, Step, TaskRef, Totals, Trajectory, Usage
@@ -41,7 +42,7 @@ def write_trajectory(folder: Path, meta: Meta, steps: Iterable[Step]) -> Totals:
 
     Raises what `steps` raises; nothing is left then."""
     sums = _Sums()
-    with _replacing(folder / FILE) as document, _replacing(folder / LOG_FILE) as log:
+    with _written(folder / FILE) as document, _written(folder / LOG_FILE) as log:
         head = {
             "schema": SCHEMA,
             "run": meta.run,
@@ -125,18 +126,14 @@ class _Sums:
         return Totals(steps=self.steps, calls=self._calls, usage=Usage(**self._tokens, cost_usd=cost), seconds=seconds)
 
 
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[str]]:
-    """A file that gets its name when it is complete and on disk."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+@contextmanager
+def _written(path: Path) -> Iterator[TextIO]:
+    with replacing(path) as raw:
+        file = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        try:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+        finally:
+            file.detach()
 
 
 def _text(value: Any) -> str:

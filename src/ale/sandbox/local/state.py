@@ -24,6 +24,7 @@ import anyio
 
 from ale.errors import SandboxUnavailable
 from ale.home import home
+from ale.replacing import replacing
 from ale.sandbox.protocol import Say
 
 
@@ -112,13 +113,8 @@ def try_lock(path: Path) -> int | None:
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Whole or not at all; readable by this user alone."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    with replacing(path, mode=0o600) as file:
+        file.write(json.dumps(data, indent=1).encode())
 
 
 def read_json(path: Path) -> dict[str, Any]:
