@@ -14,7 +14,8 @@ from pathlib import Path
 from ale.text import storable, storable_value
 from ale.trajectory.clock import Moment
 from ale.trajectory.pictures import Gallery
-from ale.trajectory.readers import Answer, ToolResult, ToolUse, readers
+from ale.trajectory.readers import readers
+from ale.trajectory.readers.wire import Answer, ToolResult, ToolUse
 from ale.trajectory.schema import Action, Observation, Step, Usage
 from ale.trajectory.tool_class import tool_class
 from ale.trajectory.transcript import Call, read_transcript

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, cast
+from typing import Literal
 
 ToolClass = Literal["Bash", "File", "GUI", "Web", "Planning", "Other"]
 
@@ -33,7 +33,7 @@ DESKTOP_TOOLS = (
     "computer_use",
 )
 
-_NAMES: dict[str, tuple[str, ...]] = {
+_NAMES: dict[ToolClass, tuple[str, ...]] = {
     "Bash": (
         "bash",
         "sh",
@@ -119,7 +119,7 @@ def _flat(name: str) -> str:
 
 
 _CLASS_OF = {_flat(name): kind for kind, names in _NAMES.items() for name in names}
-_PREFIXES = (("pty", "Bash"), ("browser", "Web"), ("memory", "Planning"))
+_PREFIXES: tuple[tuple[str, ToolClass], ...] = (("pty", "Bash"), ("browser", "Web"), ("memory", "Planning"))
 _WRAPPER = re.compile(r"___|__|[.:/]")
 
 
@@ -129,11 +129,11 @@ def tool_class(name: str) -> ToolClass:
     for candidate in _candidates(name):
         flat = _flat(candidate)
         if flat in _CLASS_OF:
-            return cast("ToolClass", _CLASS_OF[flat])
+            return _CLASS_OF[flat]
     bare = _flat(_WRAPPER.split(name)[-1])
     for prefix, kind in _PREFIXES:
         if bare.startswith(prefix):
-            return cast("ToolClass", kind)
+            return kind
     return "Other"
 
 

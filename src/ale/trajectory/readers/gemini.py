@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ale.trajectory.readers import Answer, ToolResult, ToolUse, dicts, text_of
+from ale.trajectory.readers.wire import Answer, ToolResult, ToolUse, dicts, text_of
 
 
 class GeminiReader:

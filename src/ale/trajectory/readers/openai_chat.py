@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ale.trajectory.readers import Answer, ToolResult, ToolUse, dicts, json_arguments, text_of
+from ale.trajectory.readers.wire import Answer, ToolResult, ToolUse, dicts, json_arguments, text_of
 
 
 class OpenAIChatReader:
