@@ -70,7 +70,7 @@ async def test_how_a_run_failed_is_told_without_the_programs_escape_codes(machin
     score = await graded(machine, tmp_path, {"a": "fine", "b": "crash", "c": "slow"}, timeout=1.0)
     assert score.value == pytest.approx(1 / 3)
     sentences = {part.name: part.sentence for part in score.parts}
-    assert sentences["b"] == "the program ended with exit code 1: ValueError:  [31mred [0m"
+    assert sentences["b"] == "the program ended with exit code 1: ValueError: red"
     assert sentences["c"] == "the program was stopped after its limit of 1 s"
 
 

@@ -35,8 +35,7 @@ class Limits:
     cost_usd: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens", "cost_usd"):
-            value = getattr(self, name)
+        for name, value in (("steps", self.steps), ("tokens", self.tokens), ("cost_usd", self.cost_usd)):
             if value is not None and not 0 < value < float("inf"):
                 raise ValueError(f"the limit {name} must be a positive number, not {value!r}")
 
@@ -68,8 +67,8 @@ class DoorSpec:
 
 @dataclass(frozen=True)
 class CallEvent:
-    """A model call that ended. n: its number in transcript.jsonl. Times are UTC, ISO 8601. usage and cost_usd are None
-    for a call that was not answered."""
+    """A model call that ended. n: its number in transcript.jsonl. Times are UTC, ISO 8601. usage is None for a call
+    that was not answered."""
 
     n: int
     start: str

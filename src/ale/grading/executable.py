@@ -19,6 +19,7 @@ from ale.computer.session import DeliveredRun, Session
 from ale.errors import GraderError
 from ale.grading.compose import weighted
 from ale.score import Score
+from ale.text import one_line
 
 Judge = Callable[["Case", Path], Score]
 """Scores what the program left: the directory, on the host, holds its files after the run."""
@@ -114,9 +115,7 @@ def _failure(run: DeliveredRun, timeout: float, memory_mb: int) -> str | None:
     if run.result.return_code == 0:
         return None
     lines = [line for line in run.result.stderr[-4000:].splitlines() if line.strip()]
-    last = (
-        "".join(letter if letter.isprintable() else " " for letter in lines[-1])[:200] if lines else "no error output"
-    )
+    last = one_line(lines[-1], 200) if lines else "no error output"
     return f"the program ended with exit code {run.result.return_code}: {last}"
 
 

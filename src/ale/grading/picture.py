@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ale.grading.colour import Floats
+from ale.text import one_line
 
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG"}
 """What a name promises. Pillow has decoders for forty formats; only these ever see what an agent delivered."""
@@ -93,7 +94,7 @@ def read_picture(path: Path, limits: PictureLimits | None = None) -> Picture:
     except PictureError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: hostile bytes make decoders fail in any way
-        raise PictureError(f"{path.name} is a broken {wanted} file: {_brief(error)}") from None
+        raise PictureError(f"{path.name} is a broken {wanted} file: {_words(error)}") from None
 
 
 def _content(path: Path, limits: PictureLimits) -> bytes:
@@ -120,6 +121,5 @@ def _rgba(image: Image.Image) -> NDArray[np.uint8]:
     return np.asarray(image.convert("RGBA"))
 
 
-def _brief(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:200]
+def _words(error: Exception) -> str:
+    return one_line(str(error), 200) or type(error).__name__

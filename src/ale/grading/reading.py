@@ -6,7 +6,7 @@ import csv
 import io
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -28,7 +28,6 @@ class TableLimits:
     unpacked_bytes: int = 128 * 2**20
     rows: int = 200_000
     columns: int = 512
-    cell_characters: int = 131_072
 
 
 @dataclass(frozen=True)
@@ -205,9 +204,4 @@ def _unsaved(values: Sequence[Sequence[Cell]], formulas: Sequence[Sequence[Cell]
                 if missing and isinstance(formula, str) and formula.startswith("="):
                     yield f"{get_column_letter(column)}{row}"
 
-    return tuple(_first(places(), 1000))
-
-
-def _first(items: Iterable[str], count: int) -> Iterator[str]:
-    for _, item in zip(range(count), items, strict=False):
-        yield item
+    return tuple(islice(places(), 1000))

@@ -45,8 +45,7 @@ def _perform(job: Mapping[str, Any], result_fd: int) -> Any:
     if job["phase"] == "instances":
         return [_described(task) for task in module.tasks]
     task = module.task(job["instance"])
-    task._directories = {name: Path(path) for name, path in job["directories"].items()}  # type: ignore[attr-defined]
-    task._missing = job["missing"]  # type: ignore[attr-defined]
+    task.enter_phase({name: Path(path) for name, path in job["directories"].items()}, job["missing"])
 
     import anyio
 

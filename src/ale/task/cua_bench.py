@@ -14,7 +14,7 @@ from typing import Any
 from ale.task.task import Task
 
 _NAME = "cua_bench"
-_MARK = "_td_type"
+_MARK, _SPLIT = "_td_type", "_td_split"
 _PHASES = {"tasks_config": "load", "setup_task": "start", "evaluate_task": "evaluate", "solve_task": "solve"}
 
 
@@ -54,7 +54,7 @@ def _marker(decorator: str) -> Callable[..., Any]:
     def mark(function: Callable[..., Any] | None = None, *, split: str = "train", **_: Any) -> Any:
         def apply(target: Callable[..., Any]) -> Callable[..., Any]:
             setattr(target, _MARK, decorator)
-            target._td_split = split  # type: ignore[attr-defined]
+            setattr(target, _SPLIT, split)
             return target
 
         return apply(function) if callable(function) else apply

@@ -103,7 +103,7 @@ def _from_class(module: ModuleType, folder: Path) -> tuple[Task, ...]:
     for name, settings in variants:
         task = cls()
         task.instance = name
-        task.metadata = {**getattr(task, "metadata", {}), **settings}
+        task.metadata = {**task.metadata, **settings}
         tasks.append(task)
     return _named(tuple(tasks), variants, folder)
 
@@ -126,8 +126,7 @@ def _variants(module: ModuleType) -> tuple[tuple[str, dict[str, Any]], ...]:
 def _named(tasks: tuple[Task, ...], variants: Sequence[tuple[str, Any]], folder: Path) -> tuple[Task, ...]:
     """Every task gets an instance name: its own, that of its variant, or `base` when it is the only one."""
     for number, task in enumerate(tasks):
-        if not hasattr(task, "metadata"):  # a subclass whose __init__ doesn't call ours
-            task.metadata = {}
+        task.metadata = dict(task.metadata)  # the class's own in a subclass whose __init__ doesn't call ours
         named = task.instance or str(task.metadata.get("variant_name") or "")
         if not named and len(variants) == len(tasks):
             named = variants[number][0]

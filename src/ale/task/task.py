@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ale.errors import TaskError
@@ -20,9 +21,12 @@ class Task:
 
     description: str = ""
     instance: str = ""
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, Any] = MappingProxyType({})
     computer: Mapping[str, Any] | None = None
     id: str = ""
+
+    _directories: Mapping[str, Path] = MappingProxyType({})
+    _missing: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -38,7 +42,7 @@ class Task:
         for name, value in given.items():
             if value is not None:
                 setattr(self, name, value)
-        self.metadata = dict(metadata if metadata is not None else getattr(type(self), "metadata", {}))
+        self.metadata = dict(metadata if metadata is not None else type(self).metadata)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(instance={self.instance!r}, id={self.id!r})"
@@ -62,12 +66,15 @@ class Task:
         """On the host, read-only: the ground truth of this instance. In evaluate() only."""
         return self._directory("reference_dir")
 
+    def enter_phase(self, directories: Mapping[str, Path], missing: Mapping[str, str]) -> None:
+        """For the worker process. directories: what exists now, by the name of its property; missing: why another
+        one does not."""
+        self._directories, self._missing = directories, missing
+
     def _directory(self, name: str) -> Path:
-        places: Mapping[str, Path] = getattr(self, "_directories", {})
-        if name in places:
-            return places[name]
-        missing: Mapping[str, str] = getattr(self, "_missing", {})
-        raise TaskError(missing.get(name, f"task.{name} does not exist in this phase"))
+        if name in self._directories:
+            return self._directories[name]
+        raise TaskError(self._missing.get(name, f"task.{name} does not exist in this phase"))
 
     # the class form
 
