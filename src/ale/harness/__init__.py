@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import entry_points
-
-from ale.documents import nearest
-from ale.errors import UsageError
 from ale.harness.protocol import Harness
+from ale.plugins import load_plugin, plugin_names
 
 HARNESSES = {
     "oracle": "ale.harness.oracle:Oracle",
@@ -19,17 +15,14 @@ HARNESSES = {
 }
 
 
+_GROUP = "ale.harnesses"
+
+
 def harness_names() -> list[str]:
-    return sorted(HARNESSES | {point.name: point.value for point in entry_points(group="ale.harnesses")})
+    return plugin_names(HARNESSES, _GROUP)
 
 
 def open_harness(name: str) -> Harness:
     """Raises UsageError that names the nearest known harness."""
-    outside = {point.name: point.value for point in entry_points(group="ale.harnesses")}
-    target = (outside | HARNESSES).get(name)
-    if target is None:
-        raise UsageError(f"there is no agent harness '{name}'{nearest(name, harness_names())}")
-    module, _, attribute = target.partition(":")
-    found = getattr(import_module(module), attribute)
-    harness: Harness = found() if isinstance(found, type) else found
+    harness: Harness = load_plugin(name, HARNESSES, _GROUP, "agent harness")
     return harness
