@@ -101,11 +101,12 @@ def compare_pictures(
         return Score(0.0, "no_output", sentence=f"{found.name} was not delivered")
     except PictureError as error:
         return Score(0.0, "wrong_shape", sentence=str(error))
+    fitted = given.scaled(wanted.size)
     checks = {
         "size": same_size(given, wanted),
-        "transparency": same_transparency(given, wanted, transparency),
-        "colours": same_colours(given, wanted, colours),
-        "structure": same_structure(given, wanted, structure),
+        "transparency": same_transparency(fitted, wanted, transparency),
+        "colours": same_colours(fitted, wanted, colours),
+        "structure": same_structure(fitted, wanted, structure),
     }
     total = weighted({name: (weights[name], score) for name, score in checks.items() if name in weights})
     if checks["structure"].value > 0:
