@@ -21,15 +21,18 @@ PackageName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9+.-]+$"
 
 class ImageRecipe(Document):
     """packages: names for the distribution's package manager, without versions. size_mb: what it takes unpacked, about;
-    a build is refused beforehand when the disk can't hold it."""
+    a build is refused beforehand when the disk can't hold it. suite: another release of this machine's distribution, by
+    its code name, than the one it runs."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
     description: str
     packages: tuple[PackageName, ...] = Field(min_length=1)
     size_mb: int = Field(default=1000, gt=0)
+    suite: Annotated[str, StringConstraints(pattern=r"^[a-z]{3,20}$")] | None = None
 
-    def digest(self, suite: str) -> str:
+    def digest(self, host_suite: str) -> str:
         """The order of the packages and the words of the description don't matter; the distribution does."""
+        suite = self.suite or host_suite
         text = json.dumps(
             {"format": FORMAT, "name": self.name, "packages": sorted(set(self.packages)), "suite": suite},
             sort_keys=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ale.errors import SandboxUnavailable
@@ -25,6 +25,16 @@ class AptSources:
     deb822: str
     one_line: str
     options: str
+
+    def of(self, suite: str | None) -> AptSources:
+        """The same archives' entries for another release of the distribution, such as `trixie` on a bookworm machine:
+        `bookworm-updates` becomes `trixie-updates`. None: this machine's own release."""
+        if suite is None or suite == self.suite:
+            return self
+        release = re.compile(rf"\b{re.escape(self.suite)}\b")
+        return replace(
+            self, suite=suite, deb822=release.sub(suite, self.deb822), one_line=release.sub(suite, self.one_line)
+        )
 
 
 def own_sources(root: Path = Path("/")) -> AptSources:

@@ -25,7 +25,7 @@ from anyio.streams.text import TextReceiveStream
 from ale.computer.paths import AGENT_HOME, INPUT, OUTPUT, SOFTWARE, UIDS
 from ale.errors import SandboxUnavailable
 from ale.sandbox.images import ImageRecipe
-from ale.sandbox.local.apt import AptSources, own_sources, unknown_packages
+from ale.sandbox.local.apt import AptSources, host_suite, own_sources, unknown_packages
 from ale.sandbox.local.idmap import IdRange, find_range
 from ale.sandbox.local.mapped import make_directory, remove_tree, run_mapped, tool, tree_mb
 from ale.sandbox.local.state import State, free_mb, held, read_json, try_lock, write_json
@@ -46,12 +46,14 @@ _INCLUDE = ("/usr/share/doc/*/copyright",)
 async def build_image(recipe: ImageRecipe, state: State, say: Say) -> ImageIdentity:
     """Build an image unless it is there. Raises SandboxUnavailable: one sentence that says what to do."""
     ids = find_range()
-    sources = own_sources()
-    digest = recipe.digest(sources.suite)
+    own = own_sources()
+    digest = recipe.digest(own.suite)
+    sources = own.of(recipe.suite)
     state.prepare()
     async with held(state, f"build-{digest[:16]}", say):
-        if (state.images / digest / "image.json").exists():
+        if is_whole(state.images / digest):
             return identity(read_json(state.images / digest / "image.json"))
+        remove_tree(state.images / digest, ids)
         await anyio.to_thread.run_sync(_preflight, recipe, sources.suite, state)
         started = time.monotonic()
         clean_scratch(state, ids)
@@ -70,6 +72,11 @@ async def build_image(recipe: ImageRecipe, state: State, say: Say) -> ImageIdent
             with tar.open("rb") as file:
                 await anyio.to_thread.run_sync(install_image, state, ids, facts, file)
         return identity(read_json(state.images / digest / "image.json"))
+
+
+def is_whole(image: Path) -> bool:
+    """Whether an image is there: somebody may have made room by hand."""
+    return (image / "image.json").exists() and (image / "rootfs" / "usr").is_dir()
 
 
 def install_image(state: State, ids: IdRange, facts: dict[str, Any], tar: Any) -> None:
@@ -194,7 +201,8 @@ def _missing(recipe: ImageRecipe, suite: str, names: list[str]) -> str:
 
 
 def _preflight(recipe: ImageRecipe, suite: str, state: State) -> None:
-    if names := unknown_packages(recipe.packages):
+    # the indexes of this machine tell nothing of another release
+    if recipe.suite in (None, host_suite()) and (names := unknown_packages(recipe.packages)):
         raise SandboxUnavailable(_missing(recipe, suite, names))
     need, free = recipe.size_mb + 500, state.free_mb()
     if free < need:
