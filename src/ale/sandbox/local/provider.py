@@ -17,7 +17,7 @@ from ale.sandbox.images import find_recipes, read_recipe
 from ale.sandbox.layers import LayerIdentity, LayerRecipe
 from ale.sandbox.local import cgroups, machine
 from ale.sandbox.local.apt import host_suite
-from ale.sandbox.local.build import build_image, identity
+from ale.sandbox.local.build import build_image, identity, is_whole
 from ale.sandbox.local.disk import DiskWatch
 from ale.sandbox.local.idmap import IdRange, find_range
 from ale.sandbox.local.launch import Overlay
@@ -43,7 +43,7 @@ class LocalProvider:
     async def image(self, name: str) -> ImageIdentity:
         digest = read_recipe(name).digest(host_suite())
         facts_path = self._state.images / digest / "image.json"
-        if not facts_path.exists():
+        if not is_whole(facts_path.parent):
             raise SandboxUnavailable(f"image '{name}' is not built; build it: ale sandbox build {name}")
         facts = read_json(facts_path)
         ids = find_range()
