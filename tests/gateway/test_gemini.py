@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.gateway.doors import assemble_gemini, events, gemini, gemini_path, visit
+from yarl import URL
 
 from ale.gateway.client import Gateway, Limits
 from ale.trajectory.transcript import read_transcript
@@ -168,6 +169,30 @@ async def test_errors_have_the_providers_shape(gateway: Gateway, tmp_path: Path)
     assert "budget is used up" in answers[-1][1]["error"]["message"]
     assert "alt=sse" in answers[2][1]["error"]["message"]
     assert {record.call.dialect for record in read_transcript(visitor.folder)} == {"gemini"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1beta/models/other:generateContent", 404),
+        ("/v1beta/models/%ff%00%0d%1b[2J:generateContent", 404),
+        ("/v1beta/models/..%2f..%2fv1%2fmessages:generateContent", 404),
+        ("/v1beta/models/scripted-1:generateContent:generateContent", 404),
+        (f"/v1beta/models/{':' * 6000}:generateContent", 404),
+        ("/v1beta/models/scripted-1%3AgenerateContent", 200),
+        ("/v1beta/models/scripted-1:generateContent?key=%ED%A0%80%ff&key=&alt=%00", 200),
+    ],
+    ids=range(7),
+)
+async def test_odd_addresses_are_told_apart(gateway: Gateway, tmp_path: Path, path: str, status: int) -> None:
+    async with visit(gateway, tmp_path) as visitor:
+        url = URL(visitor.url(path), encoded=True)
+        async with visitor.http.post(url, json=gemini(), headers={"x-goog-api-key": visitor.door.token}) as response:
+            assert response.status == status
+            assert ("error" in await response.json()) == (status == 404)
+        await visitor.door.close()
+    [record] = read_transcript(visitor.folder)
+    assert record.call.status == status
 
 
 def without_ids(value: Any) -> Any:

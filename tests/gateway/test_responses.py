@@ -34,7 +34,7 @@ async def test_it_answers_with_reasoning_text_and_a_filled_shell_call(gateway: G
     assert (response["status"], response["object"]) == ("completed", "response")
     assert response["usage"] == {
         "input_tokens": 1200,
-        "input_tokens_details": {"cached_tokens": 1000},
+        "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 100},
         "output_tokens": 80,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": 1280,

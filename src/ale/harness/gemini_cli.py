@@ -31,6 +31,8 @@ def _environment(model: ModelEndpoint) -> Mapping[str, str]:
         "GOOGLE_GEMINI_BASE_URL": model.base_url,
         # in a folder that it does not trust, --yolo is silently left out
         "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        # it would start itself a second time, with half of the host's memory as its heap: a second of CPU time
+        "GEMINI_CLI_NO_RELAUNCH": "true",
     }
 
 

@@ -173,10 +173,13 @@ def _call(wanted: ToolCall, offer: _Offer | None, call: str, number: int) -> dic
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """On this wire `input_tokens` includes what was cached, and cache writes are not told."""
+    """On this wire `input_tokens` includes what the cache read and wrote."""
     return {
         "input_tokens": usage.input_tokens,
-        "input_tokens_details": {"cached_tokens": usage.cache_read_tokens},
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
         "output_tokens": usage.output_tokens,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": usage.input_tokens + usage.output_tokens,

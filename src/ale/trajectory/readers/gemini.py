@@ -39,20 +39,27 @@ class GeminiReader:
 
 
 def _result(response: dict[str, Any]) -> ToolResult:
-    """What a tool gave is an object, by custom with `output` or `error` in it."""
-    given = response.get("response")
-    said: Any = given if given is not None else ""
-    failed = False
-    if isinstance(given, dict):
-        failed = "error" in given and "output" not in given
-        said = given["output"] if "output" in given else given.get("error", given)
+    said, failed = _said(response.get("response"))
     return ToolResult(
         text_of(response.get("id")),
-        said if isinstance(said, str) else json.dumps(said, ensure_ascii=False),
+        said,
         _pictures(dicts(response.get("parts"))),
-        is_error=failed,
-        tool=text_of(response.get("name")),
+        failed,
+        text_of(response.get("name")),
     )
+
+
+def _said(given: Any) -> tuple[str, bool]:
+    """What a tool gave is an object, by custom with `output`, `result` or `error` in it. Its text, and whether it is an
+    error."""
+    failed = False
+    if isinstance(given, dict):
+        known = next((key for key in ("output", "result", "error") if key in given), None)
+        failed = known == "error"
+        given = given[known] if known else given
+    if given is None:
+        return "", failed
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False), failed
 
 
 def _either(part: dict[str, Any], camel: str, snake: str) -> Any:
