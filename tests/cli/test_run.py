@@ -36,6 +36,7 @@ BAD = {
     "unknown task": (EXAM.replace("sums", "sumz"), "'computing_math/sumz' (did you mean 'computing_math/sums'?)"),
     "unknown instance": (EXAM.replace("/sums", "/sums:two"), "no instance 'two'"),
     "unknown provider": (EXAM + "sandbox: {provider: locla}\n", "provider 'locla' (did you mean 'local'?)"),
+    "unknown setting": (EXAM.replace("idle", "{harness: idle, settings: {speed: 2}}"), "idle has no setting 'speed'"),
     "no model": (EXAM.replace("idle", "qwen-code"), "agent 'qwen-code' needs a model"),
     "no such script": (EXAM.replace("idle", "{harness: qwen-code, model: 'script:no.yaml'}"), "no.yaml does not exist"),
     "not yaml": ("name: [", "not valid YAML"),
@@ -53,6 +54,33 @@ def test_bad_input_is_one_sentence_and_starts_nothing(place: Bench, case: str) -
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
     assert not (place.folder / "results").exists()
+
+
+OPTIONS = {
+    "a name that is a path": (["--name", "a/b"], "--name 'a/b' must be letters, digits"),
+    "no name": (["--name", ""], "--name '' must be letters, digits"),
+    "an agent twice": (["-a", "idle"], "two agents are called 'idle'"),
+    "a model for nobody": (["-m", "script:x.yaml"], "none of the agents (idle) calls a model; leave --model out"),
+    "output that is a file": (["-o", "taken"], "taken is no folder; name another place with --output"),
+    "output that can't be made": (["-o", "/proc/x"], "name another place with --output"),
+}
+
+
+@pytest.mark.parametrize("case", OPTIONS)
+def test_bad_options_are_one_sentence_and_start_nothing(place: Bench, case: str) -> None:
+    (place.folder / "taken").write_text("")
+    options, expected = OPTIONS[case]
+    done = ale("run", "-t", "computing_math/sums", "-a", "idle", *options, cwd=place.folder)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (place.folder / "results").exists()
+
+
+def test_a_name_for_an_exam_file_is_checked_too(place: Bench) -> None:
+    (place.folder / "exam.yaml").write_text(EXAM, encoding="utf-8")
+    done = ale("run", "exam.yaml", "--name", "a/b", cwd=place.folder)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
 def test_a_missing_exam_file_is_named(tmp_path: Path) -> None:
@@ -95,6 +123,9 @@ class TestRealRuns:
         assert "ale show results/e" in done.stdout
         again = ale("run", "exam.yaml", "--json", cwd=place.folder)
         assert {result["attempt"] for result in json.loads(again.stdout)} == {1}
+        assert again.stderr == "2 of 2 runs done before and kept; --again makes new attempts\n"
+        dry = ale("run", "exam.yaml", "--dry-run", cwd=place.folder)
+        assert dry.stdout.startswith("0 runs to do; 2 more have a final result")
         shown = ale("show", "results/e/oracle/computing_math/sums/one/1", cwd=place.folder)
         assert "found 42" in shown.stdout
         assert "run_command" in shown.stdout
@@ -102,6 +133,16 @@ class TestRealRuns:
         assert json.loads(by_id.stdout)["result"]["workflow"] == "computing_math/sums"
         logs = ale("logs", "results/e/oracle/computing_math/sums/one/1", cwd=place.folder)
         assert [line.split()[1] for line in logs.stdout.splitlines()][-1] == "release.end"
+
+    def test_a_mended_task_is_told_from_the_runs_that_were_done_before(self, place: Bench) -> None:
+        place.grade_by("raise RuntimeError('broken')")
+        again = ("run", "-t", "computing_math/sums", "-a", "oracle", "--name", "e")
+        assert ale(*again, cwd=place.folder).returncode == 1
+        place.change("main.py", "raise RuntimeError('broken')", "return 1.0")
+        done = ale(*again, cwd=place.folder)
+        assert done.returncode == 1
+        assert "since then computing_math/sums changed; --again makes new attempts" in done.stderr
+        assert ale(*again, "--again", "--quiet", cwd=place.folder).stderr == ""
 
     def test_a_run_without_a_score_makes_exit_code_one(self, place: Bench) -> None:
         place.grade_by("raise RuntimeError('broken')")
@@ -172,6 +213,7 @@ class TestStopping:
         _, stderr = command.communicate(timeout=30)
         assert command.returncode == code, stderr
         assert "Traceback" not in stderr
+        assert stderr.endswith("stopped with 0 of 1 run complete; the same command goes on from there\n")
         result = read_result(folder)
         assert result is not None
         assert result.outcome is Outcome.CANCELLED

@@ -20,6 +20,7 @@ class Scripted:
     name: str
     act: Act
     uses_model: bool = False
+    settings: tuple[str, ...] = ("stubborn",)
 
     def layer(self) -> LayerRecipe | None:
         return None

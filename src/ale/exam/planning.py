@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ale.concurrency import task_group
+from ale.documents import nearest
 from ale.errors import UsageError
 from ale.exam.experiment import Experiment
 from ale.exam.folder import find_runs, read_result
@@ -53,7 +54,7 @@ async def make_plan(experiment: Experiment, *, again: bool = False, cache: Path 
     harnesses = {agent.harness: open_harness(agent.harness) for agent in experiment.agents}
     catalogue = discover(experiment.tasks_dir)
     cases, cards = await _cases(catalogue, experiment.tasks, cache)
-    _check_models(experiment, harnesses, cases)
+    _check_agents(experiment, harnesses, cases)
     open_provider(experiment.sandbox.provider)
     first = 1 + (_last_attempt(experiment) if again else 0)
     planned = tuple(plan_runs(experiment, cases, range(first, first + experiment.attempts)))
@@ -67,9 +68,15 @@ async def make_plan(experiment: Experiment, *, again: bool = False, cache: Path 
     return Plan(experiment, to_do, tuple(done.values()), cards, harnesses, tuple(sorted(outdated)))
 
 
-def _check_models(experiment: Experiment, harnesses: Mapping[str, Harness], cases: Sequence[Case]) -> None:
+def _check_agents(experiment: Experiment, harnesses: Mapping[str, Harness], cases: Sequence[Case]) -> None:
     for agent in experiment.agents:
-        if not harnesses[agent.harness].uses_model:
+        harness = harnesses[agent.harness]
+        for key in agent.settings:
+            if key not in harness.settings:
+                raise UsageError(
+                    f"agent '{agent.name}': {agent.harness} has no setting '{key}'{nearest(key, harness.settings)}"
+                )
+        if not harness.uses_model:
             if agent.model is not None:
                 raise UsageError(f"agent '{agent.name}': {agent.harness} uses no model; remove `model:`")
             continue

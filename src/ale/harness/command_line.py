@@ -38,6 +38,7 @@ class CommandLineAgent:
     files: Callable[[ModelEndpoint], Mapping[str, str]]
     last_message: Callable[[str], str]
     uses_model: bool = True
+    settings: tuple[str, ...] = ()
 
     def layer(self) -> LayerRecipe | None:
         return self.recipe

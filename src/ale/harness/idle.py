@@ -9,6 +9,7 @@ from ale.sandbox.layers import LayerRecipe
 class Idle:
     name = "idle"
     uses_model = False
+    settings: tuple[str, ...] = ()
 
     def layer(self) -> LayerRecipe | None:
         return None

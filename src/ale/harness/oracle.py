@@ -9,6 +9,7 @@ from ale.sandbox.layers import LayerRecipe
 class Oracle:
     name = "oracle"
     uses_model = False
+    settings: tuple[str, ...] = ()
 
     def layer(self) -> LayerRecipe | None:
         return None

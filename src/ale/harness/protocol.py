@@ -52,6 +52,10 @@ class Harness(Protocol):
     @property
     def uses_model(self) -> bool: ...
 
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The keys that an experiment may set under `settings:`; any other is refused when planning."""
+
     def layer(self) -> LayerRecipe | None: ...
 
     async def run(self, context: AgentContext) -> AgentResult:
