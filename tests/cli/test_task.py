@@ -53,14 +53,24 @@ def test_a_broken_task_is_reported_beside_the_others(tasks: Path) -> None:
     assert result.exit_code == 1
     assert "visual_media/second  [instance1]" in result.stdout
     assert "task legal/first is broken" in result.stderr
-    assert "main.py:2: instances: ValueError: no" in result.stderr
+    assert "main.py:2: load: ValueError: no" in result.stderr
     document = json.loads(call("list", "--json", "--tasks-dir", tasks).stdout)
     assert [entry["name"] for entry in document["broken"]] == ["legal/first"]
+
+
+def test_new_says_the_command_that_tries_it(tasks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tasks.parent)
+    try_it = "--tasks legal/third --agent oracle --agent idle\n"
+    assert call("new", "legal/third").stderr == f"now: ale run {try_it}"
+    assert (
+        call("new", "legal/third", "--tasks-dir", "my tasks").stderr == f"now: ale run --tasks-dir 'my tasks' {try_it}"
+    )
 
 
 def test_show(tasks: Path) -> None:
     result = call("show", "legal/first:instance1", "--tasks-dir", tasks)
     assert result.exit_code == 0, result.output
+    assert "7.1 Litigation Support" in result.stdout
     assert "legal/first:instance1\n  The file /task/input/sales.csv" in result.stdout
     assert json.loads(call("show", "legal/first", "--json", "--tasks-dir", tasks).stdout)["card"]["tier"] == "near-term"
 
@@ -96,6 +106,8 @@ def test_new_refuses_what_would_not_work(tasks: Path, name: str, words: str) -> 
         (["show", "legal/frist"], "did you mean 'legal/first'"),
         (["show", "legal/first:x"], "has no instance 'x'"),
         (["new", "legl/x"], "did you mean 'legal'"),
+        (["new", "legal/Two-Words"], "CLUSTER/NAME with small letters, digits and _"),
+        (["new", "legal/x", "--tasks-dir", "/proc/x"], "/proc/x can't be written"),
         (["list", "--tasks-dir", "/nothing/here"], "there is no task directory /nothing/here"),
     ],
 )

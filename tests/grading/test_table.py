@@ -152,6 +152,11 @@ def test_an_unusable_reference_is_a_grader_error_and_never_a_zero(tmp_path: Path
         compare_tables(tmp_path / "f.csv", tmp_path / "e.csv", key=["id"], fields=[Field("x", "number")])
 
 
+def test_a_kind_of_field_that_does_not_exist_is_named() -> None:
+    with pytest.raises(GraderError, match=r"Field\('n'\): there is no kind 'numbre' \(did you mean 'number'\?\)"):
+        Field("n", "numbre")  # type: ignore[arg-type]
+
+
 def test_no_rows_expected_and_none_found_is_right(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("id,x\n")
     (tmp_path / "f.csv").write_text("id,x\n")

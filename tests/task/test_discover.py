@@ -52,6 +52,17 @@ def test_a_pattern_that_names_nothing_is_an_error(catalogue: Catalogue, pattern:
         matching(catalogue, ["legal/*", pattern])
 
 
+def test_a_card_without_code_and_a_folder_without_tasks_are_named(
+    write_workflow: WriteWorkflow, tmp_path: Path
+) -> None:
+    (write_workflow(name="legal/first") / "main.py").unlink()
+    with pytest.raises(UsageError, match=r"legal/first is broken: .* has a task\.yaml but no main\.py"):
+        matching(discover(tmp_path / "tasks"), ["legal/first"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"there is no task in .*empty: a task is a folder CLUSTER/NAME"):
+        matching(discover(tmp_path / "empty"), ["legal/first"])
+
+
 def test_instances_are_chosen_by_pattern(catalogue: Catalogue) -> None:
     workflow = catalogue.workflow("legal/first")
     patterns = matching(catalogue, ["legal/first:b*", "*:a"])[workflow]

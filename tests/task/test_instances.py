@@ -106,7 +106,7 @@ async def test_every_form_loads(workflow_of: WorkflowOf, form: str) -> None:
 
 BROKEN = {
     "a syntax error": ("x = 1\ndef load(:\n", 2, "SyntaxError"),
-    "an import that fails": ("import json\nimport no_such_module_at_all\n", 2, "no_such_module_at_all"),
+    "an import that fails": ("import json\nimport no_such_module_at_all\n", 2, "and files beside main.py"),
     "an error in load()": ("def load():\n    return 1 / 0\n" + REST, 2, "ZeroDivisionError"),
     "an error below load()": ("def load():\n    helper()\ndef helper():\n    {}['key']\n" + REST, 4, "KeyError"),
     "sys.exit()": ("import sys\nsys.exit(3)\n", 2, "sys.exit(3)"),
@@ -153,6 +153,13 @@ async def test_a_broken_module_is_named_with_file_and_line(workflow_of: Workflow
     assert message.startswith("task legal/first: ")
     assert words in message
     assert line is None or f"main.py:{line}: " in message
+
+
+async def test_an_instance_without_the_folder_that_others_have_is_named(workflow_of: WorkflowOf) -> None:
+    main = "from ale.task import Task\ndef load(): return [Task('x', 'one'), Task('y', 'two')]" + REST
+    workflow = workflow_of(main, files={"input/one/a": "1", "input/Two/a": "2"})
+    with pytest.raises(TaskError, match=r"input has a folder for one but none for two \(did you mean 'Two'\?\)"):
+        await list_instances(workflow)
 
 
 async def test_shared_modules_of_a_collection_are_importable_and_other_tasks_are_not(

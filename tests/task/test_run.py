@@ -87,6 +87,16 @@ async def test_solve_acts_as_the_agent(workflow_of: WorkflowOf, machine: FakeSan
     assert (machine.files / "tmp" / "who").read_text() == "agent"
 
 
+async def test_an_oracle_that_forgets_to_await_is_told_so(
+    workflow_of: WorkflowOf, machine: FakeSandbox, tmp_path: Path
+) -> None:
+    workflow = workflow_of(module(solve="session.run_command(['touch', '/tmp/who'])"))
+    with pytest.raises(
+        TaskError, match=r"main\.py:\d+: solve: without `await` this does nothing: session\.run_command"
+    ):
+        await task_run(workflow, tmp_path).solve(machine.endpoint)
+
+
 @pytest.mark.parametrize("phase", ["start", "solve"])
 @pytest.mark.parametrize("place", ["output_dir", "reference_dir"])
 async def test_before_grading_there_is_neither_output_nor_reference(
@@ -125,7 +135,11 @@ GRADER_FAULTS = {
     "an exception": ("raise ValueError('no such column')", r"main\.py:\d+: evaluate: ValueError: no such column"),
     "NaN": ("return float('nan')", "a score is a number in"),
     "too much": ("return 1.5", "a score lies in"),
-    "nothing": ("return None", "a score is a number in"),
+    "nothing": ("return None", r"evaluate\(\) returned None; it must `return` a score"),
+    "a forgotten await": (
+        "session.run_command(['hang'])\n    return 1.0",
+        r"main\.py:\d+: evaluate: without `await` this does nothing: session\.run_command\(\['hang'\]\)",
+    ),
     "an empty list": ("return []", "empty list"),
     "details that are no JSON": ("return Score(1.0, details={'x': object()})", "not JSON"),
     "details with NaN": ("return Score(1.0, details={'x': float('nan')})", "not JSON"),

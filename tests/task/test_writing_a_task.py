@@ -12,6 +12,7 @@ from tests.task.conftest import WriteWorkflow
 from ale.task.card import Card
 from ale.task.discover import Workflow, discover
 from ale.task.instances import list_instances
+from ale.task.taxonomy import CLUSTERS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "writing-a-task.md").read_text(encoding="utf-8")
 
@@ -26,6 +27,15 @@ def test_the_functions_on_the_page_are_those_that_ale_task_new_writes() -> None:
     assert len(functions) == 4
     for block in functions:
         assert block in template
+
+
+def test_the_clusters_on_the_page_are_all_there_are() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\d.*) \|$", PAGE, re.MULTILINE)
+    shown = {
+        cluster: dict(entry.split(" ", 1) for entry in re.split(r", (?=\d+\.)", subdomains))
+        for cluster, subdomains in rows
+    }
+    assert shown == CLUSTERS
 
 
 async def test_the_class_on_the_page_loads(workflow_of: Callable[..., Workflow]) -> None:

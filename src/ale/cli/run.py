@@ -110,9 +110,9 @@ def _say_what_is_kept(plan: Plan) -> None:
     if not plan.done:
         return
     total = len(plan.runs) + len(plan.done)
-    kept = f"{len(plan.done)} of {count(total, 'run')} have a final result and are kept"
+    kept = f"{len(plan.done)} of {count(total, 'run')} done before and kept"
     changed = f"; since then {' and '.join(plan.outdated)} changed" if plan.outdated else ""
-    click.echo(f"{kept}{changed}; --again makes new attempts beside them", err=True)
+    click.echo(f"{kept}{changed}; --again makes new attempts", err=True)
 
 
 def _experiment(exam: Path | None, options: dict[str, Any]) -> Experiment:

@@ -37,7 +37,7 @@ def scoreboard(console: Console, results: Sequence[RunResult]) -> None:
     table = Table(title=f"{results[0].experiment}: score by instance", title_justify="left")
     table.add_column("task", no_wrap=True)
     for agent in agents:
-        table.add_column(agent, justify="right")
+        table.add_column(agent, justify="right", overflow="fold")
     for workflow in sorted({result.workflow for result in results}):
         table.add_section()
         table.add_row(f"[bold]{workflow}[/]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -21,7 +21,7 @@ from ale.exam.folder import find_runs, read_result
 from ale.exam.result import RunResult
 from ale.outcome import AgentEnd
 from ale.score import Part, Score
-from ale.text import one_line, plain, seconds
+from ale.text import count, one_line, plain, seconds
 from ale.trajectory.document import iter_steps
 from ale.trajectory.schema import Step
 
@@ -109,30 +109,34 @@ def _list(results: Path, *, as_json: bool) -> None:
         return
     if not found:
         raise UsageError(f"there is no experiment in {results}; `ale run` makes one, --results looks elsewhere")
-    table = Table("experiment", "runs", "scored", "started (UTC)", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    rows = [("experiment", "runs", "scored", "started (UTC)")]
     for one in found:
         started = str(one["started"])[:16].replace("T", " ") if one["started"] else ""
-        table.add_row(escape(str(one["name"])), str(one["runs"]), str(one["scored"]), started)
-    Console().print(table)
-    click.echo(f"One of them:  ale show {shown(Path(str(found[-1]['folder'])))}")
+        rows.append((one_line(str(one["name"])), str(one["runs"]), str(one["scored"]), started))
+    _columns(rows)
+    click.echo(f"\nOne of them:  ale show {shown(Path(str(found[-1]['folder'])))}")
 
 
 def _experiment(console: Console, found: Mapping[Path, RunResult | None], folder: Path) -> None:
     scoreboard(console, [result for result in found.values() if result is not None])
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("id", no_wrap=True)
-    table.add_column("run", overflow="fold")
-    table.add_column("result", overflow="fold")
-    table.add_column("time", justify="right", no_wrap=True)
+    rows = [("id", "run", "result", "time")]
     for run, result in found.items():
-        name = escape(str(run.relative_to(folder)))
+        name = one_line(str(run.relative_to(folder)), 400)
         if result is None:
-            table.add_row("", name, "no result yet", "")
+            rows.append(("", name, "no result yet", ""))
             continue
         time = seconds((result.ended - result.started).total_seconds())
-        table.add_row(result.id[:_ID_DIGITS], name, escape(_brief(result)), time)
-    console.print(table)
-    console.print(f"One of them:  ale show ID, or ale show {shown(folder)}/RUN", highlight=False, soft_wrap=True)
+        rows.append((result.id[:_ID_DIGITS], name, _brief(result), time))
+    click.echo()
+    _columns(rows)
+    click.echo(f"\nOne of them:  ale show ID, or ale show {shown(folder)}/RUN")
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> None:
+    """As wide as they need to be: a path or an id that is cut or folded can't be copied."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 _ID_DIGITS = 8
@@ -176,7 +180,7 @@ def _run(console: Console, folder: Path, result: RunResult, limit: int) -> None:
     if usage.model_calls:
         facts.add_row(
             "usage",
-            f"{usage.model_calls} model calls, {usage.input_tokens} tokens in "
+            f"{count(usage.model_calls, 'model call')}, {usage.input_tokens} tokens in "
             f"({usage.cache_read_tokens} cached), {usage.output_tokens} out, {cost}",
         )
     allowed = f"{seconds(result.limits.time)} (set by the {result.limits.time_set_by})"

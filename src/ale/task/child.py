@@ -6,15 +6,19 @@ can be taken for it; while the oracle works, a line for each of its actions goes
 
 from __future__ import annotations
 
+import gc
 import inspect
 import json
+import linecache
 import os
 import resource
 import sys
 import traceback
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ale.errors import GraderError, InfrastructureError, JudgeError, SandboxLost, TaskError
 from ale.task.loader import Module, load_module
@@ -84,9 +88,10 @@ async def _phase(phase: str, folder: Path, module: Module, task: Task, session: 
         function = module.phases.get(phase)  # type: ignore[call-overload]
         if function is None:
             raise TaskError(f"{folder / 'main.py'}: there is no {phase}()")
-        value = function(task, session)
-        if inspect.isawaitable(value):
-            value = await value
+        with _nothing_unawaited(folder, phase):
+            value = function(task, session)
+            if inspect.isawaitable(value):
+                value = await value
     else:
         from anyio.to_thread import run_sync
 
@@ -102,6 +107,34 @@ async def _phase(phase: str, folder: Path, module: Module, task: Task, session: 
     if phase == "evaluate":
         return _scored(value)
     return None
+
+
+@contextmanager
+def _nothing_unawaited(folder: Path, phase: str) -> Iterator[None]:
+    """A forgotten `await` does nothing, and Python only warns of it. Raises TaskError with its place."""
+    forgotten: list[str] = []
+    show = warnings.showwarning
+
+    def look(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if str(message).endswith("was never awaited") and Path(filename).is_relative_to(folder):
+            code = linecache.getline(filename, lineno).strip()[:80]
+            forgotten.append(f"{filename}:{lineno}: {phase}: without `await` this does nothing: {code}")
+        show(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = look
+        yield
+        gc.collect()  # a coroutine that is part of a circle warns only now
+    if forgotten:
+        raise TaskError(forgotten[0])
 
 
 def _class_phase(phase: str, task: Task, vm_session: Any) -> Any:
@@ -152,6 +185,8 @@ async def _give_to_agent(session: Any, workspace: str) -> None:
 def _scored(value: Any) -> dict[str, Any]:
     from ale.score import Score
 
+    if value is None:
+        raise GraderError("evaluate() returned None; it must `return` a score: a number in [0, 1], a list or a Score")
     score = Score.of(value).to_json()
     try:
         json.dumps(score, allow_nan=False)
@@ -179,7 +214,8 @@ def _report(error: BaseException, folder: Path, phase: str) -> dict[str, Any]:
     where = _place(error, folder)
     if isinstance(error, TaskError | GraderError) and (str(folder) in str(error) or not where):
         return {"kind": "code", "message": str(error)}
-    return {"kind": "code", "message": f"{where or folder / 'main.py'}: {phase}: {_sentence(error)}"}
+    called = "load" if phase == "instances" else phase
+    return {"kind": "code", "message": f"{where or folder / 'main.py'}: {called}: {_sentence(error)}"}
 
 
 def _sentence(error: BaseException) -> str:
@@ -192,6 +228,8 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
     text = str(error).strip()
+    if isinstance(error, ModuleNotFoundError):
+        text += "; task code may import Python's own modules, `ale` with what it needs, and files beside main.py"
     return f"{type(error).__name__}: {text[:2000]}" if text else type(error).__name__
 
 
