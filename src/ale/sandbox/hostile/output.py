@@ -77,7 +77,7 @@ for part, number in (('d', 3000), ('e' * 250, 16), ('f' * 100, 60)):
         """
 cd /task/output && mkdir sparse && cd sparse
 for size in 1T 8G 3G 2100M; do truncate -s $size $size 2>/dev/null; done
-for n in 1 2 3 4 5 6; do truncate -s 900M n$n; done
+for n in 1 2 3 4 5 6; do truncate -s 300M n$n; done
 true
 """,
         Ending(refused=("too_large",)),

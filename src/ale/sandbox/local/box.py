@@ -12,6 +12,10 @@ _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", 
 """What root inside keeps, over the mapped users alone: to own files, to change to another user, to end processes."""
 
 
+_LOCK_MB = 5
+"""As systemd has it."""
+
+
 @dataclass(frozen=True)
 class Box:
     """mount: where the launcher put the overlay. network: the host's (builds alone) or a loopback of its own.
@@ -41,7 +45,8 @@ class Box:
         words += ["--perms", "1777", "--size", str(self.shm_mb * 2**20), "--tmpfs", "/dev/shm"]  # noqa: S108
         # like after any boot, /run is empty: a fork must not find its ancestor's sockets
         words += ["--perms", "0755", "--size", str(self.run_mb * 2**20), "--tmpfs", "/run"]
-        words += ["--perms", "1777", "--dir", "/run/lock"]
+        # everybody's, so apart: full, it must not keep the server from its work in /run
+        words += ["--perms", "1777", "--size", str(_LOCK_MB * 2**20), "--tmpfs", "/run/lock"]
         words += self.extra
         words += ["--clearenv"]
         for name, value in (("PATH", PATH), ("HOME", "/root"), ("LANG", "C.UTF-8"), *self.setenv):
