@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.cli.commands import ale
+from tests.cli.commands import ale, start
 
 from ale.exam.folder import RESULT, write_record
 from ale.exam.plan import run_id
@@ -132,6 +133,15 @@ def test_what_can_not_be_shown_is_one_sentence(place: Path, arguments: list[str]
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_following_ends_with_ctrl_c_and_without_a_word(place: Path) -> None:
+    following = start("logs", "-f", f"results/march/{LONG}/2", cwd=place)
+    assert following.stdout is not None
+    assert "agent.start" in following.stdout.readline()
+    following.send_signal(signal.SIGINT)
+    _, stderr = following.communicate(timeout=30)
+    assert (following.returncode, stderr) == (130, "")
 
 
 def test_logs_are_sentences_for_people_and_json_for_scripts(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,14 @@ _LAST = "release.end"
 def logs(name: str, results: Path, follow: bool, as_json: bool) -> None:
     """Print what happened in RUN: its phases, model calls and limits."""
     folder = locate_run(name, results)
-    for event in _events(folder / "events.jsonl", follow=follow):
+    try:
+        _print(folder / "events.jsonl", follow=follow, as_json=as_json)
+    except KeyboardInterrupt:
+        sys.exit(130)  # how one stops following; nothing was aborted
+
+
+def _print(path: Path, *, follow: bool, as_json: bool) -> None:
+    for event in _events(path, follow=follow):
         if as_json:
             click.echo(event.model_dump_json(exclude_defaults=True))
         else:

@@ -29,8 +29,15 @@ class InstanceInfo:
 async def list_instances(workflow: Workflow, cache: Path | None = None) -> tuple[InstanceInfo, ...]:
     """The instances in the workflow's order. cache: a directory of earlier answers; losing it costs only time.
 
-    Raises TaskError with workflow, file and line when the module can't be loaded.
+    Raises TaskError with workflow, file and line when the module can't be loaded, and when the folders can't be meant.
     """
+    found = await _known(workflow, cache)
+    if problem := workflow.folder_problem([instance.name for instance in found]):
+        raise TaskError(f"task {workflow.name}: {problem}")
+    return found
+
+
+async def _known(workflow: Workflow, cache: Path | None) -> tuple[InstanceInfo, ...]:
     digest = await anyio.to_thread.run_sync(lambda: workflow.digest)
     remembered = None if cache is None else cache / f"{digest}.json"
     if remembered is not None and (known := _recall(remembered)) is not None:
@@ -42,8 +49,6 @@ async def list_instances(workflow: Workflow, cache: Path | None = None) -> tuple
         found = _infos(entries)
     except (TypeError, KeyError):
         raise TaskError(f"task {workflow.name}: load() gave no list of instances") from None
-    if problem := workflow.folder_problem([instance.name for instance in found]):
-        raise TaskError(f"task {workflow.name}: {problem}")
     if remembered is not None:
         _remember(remembered, entries)
     return found
