@@ -158,7 +158,7 @@ async def test_a_broken_module_is_named_with_file_and_line(workflow_of: Workflow
 async def test_an_instance_without_the_folder_that_others_have_is_named(workflow_of: WorkflowOf) -> None:
     main = "from ale.task import Task\ndef load(): return [Task('x', 'one'), Task('y', 'two')]" + REST
     workflow = workflow_of(main, files={"input/one/a": "1", "input/Two/a": "2"})
-    with pytest.raises(TaskError, match=r"input has a folder for one but none for two \(did you mean 'Two'\?\)"):
+    with pytest.raises(TaskError, match=r"input has a folder for one but none for two \(there is Two\)"):
         await list_instances(workflow)
 
 

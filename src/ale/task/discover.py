@@ -62,7 +62,7 @@ class Workflow:
             lacking = [name for name in instances if name not in own]
             if own and lacking:
                 folders = sorted(entry.name for entry in whole.iterdir() if entry.is_dir() and entry.name not in own)
-                near = nearest(lacking[0], folders) if folders else ""
+                near = f" (there is {', '.join(folders[:3])})" if folders else ""
                 found = f"{whole} has a folder for {own[0]} but none for {lacking[0]}{near}"
                 return f"{found}; give one to every instance, or to none"
         return ""
