@@ -28,6 +28,10 @@ READY_BOUND = 60.0
 AGENT_PROCESSES = 1024
 """Processes and threads of the agent's user. A browser has 200, an office suite 50."""
 
+UNGROUPED_PROCESSES = 400
+"""The same where no control group holds the machine: there a bomb of so many busy sessions shares the CPU with all that
+the host does, and the fewer they are the sooner they are ended."""
+
 OPEN_FILES = 65536
 
 SERVER_COMMAND = ("/usr/bin/python3", "-I", "-S", SERVER_PLACE)

@@ -244,7 +244,7 @@ def _start_message(record: Record) -> dict[str, object]:
         "door": spec.door,
         "screen": {"width": spec.screen.width, "height": spec.screen.height} if spec.screen else None,
         "limits": {
-            "processes": machine.AGENT_PROCESSES,
+            "processes": machine.AGENT_PROCESSES if record.cgroups else machine.UNGROUPED_PROCESSES,
             "file_mb": spec.size.disk_mb,
             "open_files": machine.OPEN_FILES,
         },
