@@ -31,11 +31,13 @@ demo: $(READY)
 
 test: $(READY)
 	@PYTHON=$(PYTHON) scripts/system-packages tests
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not alone"
+	@$(BIN)/pytest -m "alone and not slow"
 
 test-all: $(READY)
 	@PYTHON=$(PYTHON) scripts/system-packages tests
-	@$(BIN)/pytest $(SIDE_BY_SIDE)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not alone"
+	@$(BIN)/pytest -m alone
 
 check: $(READY)
 	@$(BIN)/ruff check .

@@ -16,7 +16,7 @@ from ale.exam.result import RunResult
 from ale.outcome import AgentEnd, Outcome
 from ale.sandbox.local import sandbox as local_sandbox
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("base_image")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.usefixtures("base_image")]
 
 RETRIES = {"infrastructure": 1, "harness": 0}
 

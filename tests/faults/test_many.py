@@ -13,7 +13,7 @@ from tests.sandbox.leftovers import local_leftovers
 from ale.sandbox import open_provider
 from ale.sandbox.protocol import Provider, SandboxSpec
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.usefixtures("base_image")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.slow, pytest.mark.usefixtures("base_image")]
 
 
 def resources() -> dict[str, int]:

@@ -21,7 +21,7 @@ from ale.harness.protocol import AgentContext
 from ale.outcome import AgentEnd, Outcome
 from ale.sandbox.local.disk import FLOOR_MB
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("base_image")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.usefixtures("base_image")]
 
 
 def ale(stage: Stage, *arguments: str, path: str | None = None, before: tuple[str, ...] = ()) -> tuple[int, str]:

@@ -12,7 +12,7 @@ from ale.sandbox import open_provider
 from ale.sandbox.hostile import ATTACKS, Attack
 from ale.sandbox.protocol import SandboxSpec
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("base_image", "untouched_host")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.usefixtures("base_image", "untouched_host")]
 
 SHARED = {
     group: [attack for attack in ATTACKS if attack.group == group and not attack.alone]
