@@ -51,7 +51,7 @@ def test_a_dash_is_stdout_and_an_id_is_as_good_as_a_folder(folder: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["results/exam", "--html"], "is an experiment; a page is made of one of its runs"),
+        (["results/exam", "--html"], "a page is made of one run"),
         (
             ["0123456789abcdef", "--html", "nowhere/page.html"],
             "the page can't be written to nowhere/page.html: No such",
