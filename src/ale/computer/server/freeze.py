@@ -23,7 +23,7 @@ def freeze(request: Request, user: str, state: State) -> None:
     request.body.read_all()
     begin = time.monotonic()
     state.freeze()
-    seen, left = processes.end_user(users.AGENT, _SECONDS)
+    seen, left = processes.end_user(users.AGENT, _SECONDS, state.limits["processes"])
     request.answer(
         {
             "killed": [f"{pid} {name}" for pid, name in sorted(seen.items())][:_NAMES],

@@ -52,6 +52,12 @@ def pids() -> list[int]:
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def crowded(limit: int | None) -> bool:
+    """Whether there are so many processes, of those that the agent may have, that a look at each would take too long:
+    on a busy machine this process gets a thousandth of a core."""
+    return limit is not None and len(pids()) > limit * 3 // 4
+
+
 def parents() -> dict[int, int]:
     """pid → parent of every process. The name field may hold spaces and brackets, so look from its end."""
     found = {}
@@ -199,10 +205,14 @@ def kill_user(uid: int, known: Iterable[int]) -> None:
         raise OSError("the process that kills by user failed")
 
 
-def end_user(uid: int, seconds: float) -> tuple[dict[int, str], dict[int, str]]:
-    """End every process of the user: (all that were seen, what is left)."""
+def end_user(uid: int, seconds: float, limit: int | None = None) -> tuple[dict[int, str], dict[int, str]]:
+    """End every process of the user: (all that were seen, what is left). limit: how many it may have; a crowd is not
+    looked at before it is ended."""
     deadline = time.monotonic() + seconds
     seen: dict[int, str] = {}
+    if crowded(limit):
+        seen[0] = f"of {len(pids())} processes, too many to name"
+        kill_user(uid, ())
     while left := of_user(uid):
         seen.update(left)
         if time.monotonic() >= deadline:

@@ -76,7 +76,7 @@ def _supervise(
     memory = None if program.memory_mb is None else program.memory_mb * 2**20
     ended: dict[int, int] = {}
     cause = _watch(pid, control, wake, deadline, memory, ended)
-    clean = cause == "" or _end_tree(program, ended)
+    clean = cause == "" or _end_tree(program, state, ended)
     if pid not in ended and clean:
         raise RuntimeError("the command is gone but was never collected")
     _say(
@@ -92,13 +92,14 @@ def _supervise(
         _outlive(control, drains, wake)
 
 
-def _end_tree(program: Program, ended: dict[int, int]) -> bool:
+def _end_tree(program: Program, state: State, ended: dict[int, int]) -> bool:
     """True when nothing of the command is left.
 
     A thousand busy processes that keep forking can outrun a look at each. Killing the whole user at once leaves them no
-    way out: at once where a delivered program is all that the user runs, else as the last resort.
+    way out: at once where a delivered program is all that the user runs, or in a crowd; else as the last resort.
     """
-    if not program.delivered and processes.end_descendants(END_SECONDS, ended):
+    apart = not (program.delivered or processes.crowded(state.limits["processes"]))
+    if apart and processes.end_descendants(END_SECONDS, ended):
         return True
     return program.user != "root" and processes.end_children_of(users.UIDS[program.user], END_SECONDS, ended)
 
