@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,7 +18,14 @@ def ale(*arguments: str | Path, cwd: Path, timeout: float = 120) -> subprocess.C
 
 
 def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
+    """As from a terminal: with Ctrl-C at its default, which a shell that runs the tests in the background ignores."""
     command: Sequence[str] = [*ALE, *map(str, arguments)]
     return subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - these tests have no threads
     )
