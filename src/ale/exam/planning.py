@@ -82,8 +82,7 @@ def _check_agents(experiment: Experiment, harnesses: Mapping[str, Harness], case
             continue
         if agent.model is None:
             raise UsageError(f"agent '{agent.name}' needs a model: add `model: script:FILE` to it, or give --model")
-        for case in cases:
-            check_backend(agent.model, case.workflow.name, case.instance)
+        check_backend(agent.model, ((case.workflow.name, case.instance) for case in cases))
         if experiment.limits.cost_usd is not None:
             check_price(agent.model_name, agent.model)
 

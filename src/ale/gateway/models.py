@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ale.documents import nearest
@@ -22,9 +22,11 @@ def open_backend(address: str) -> Backend:
     return BACKENDS[kind](target)
 
 
-def check_backend(address: str, workflow: str, instance: str) -> None:
-    """For planning: raises UsageError if the model does not exist, or has nothing for this run."""
-    open_backend(address).converse(Asker("", workflow, instance))
+def check_backend(address: str, cases: Iterable[tuple[str, str]]) -> None:
+    """For planning: raises UsageError if the model is unknown, or has nothing for a case (workflow, instance)."""
+    backend = open_backend(address)
+    for workflow, instance in cases:
+        backend.converse(Asker("", workflow, instance))
 
 
 def check_price(model: str, address: str) -> Price:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ale.gateway.neutral import ToolCall, ToolOffer
+from ale.trajectory.tool_class import flat
 
 SHELL_TOOLS = (
     "bash",
@@ -46,7 +47,7 @@ def tool_name(tools: Sequence[ToolOffer], wanted: str) -> str:
     names = [tool.name for tool in tools]
     if wanted in names:
         return wanted
-    return next((name for name in names if _flat(name) == _flat(wanted)), wanted)
+    return next((name for name in names if flat(name) == flat(wanted)), wanted)
 
 
 def filled(schema: Mapping[str, Any]) -> Any:
@@ -77,11 +78,7 @@ def filled(schema: Mapping[str, Any]) -> Any:
 
 
 def _bare(name: str) -> str:
-    return _flat(name.rsplit("__", 1)[-1])
-
-
-def _flat(name: str) -> str:
-    return name.lower().replace("_", "").replace("-", "")
+    return flat(name.rsplit("__", 1)[-1])
 
 
 def _shell_args(tool: ToolOffer, command: str) -> dict[str, Any]:

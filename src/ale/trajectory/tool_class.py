@@ -114,11 +114,12 @@ _NAMES: dict[ToolClass, tuple[str, ...]] = {
 }
 
 
-def _flat(name: str) -> str:
+def flat(name: str) -> str:
+    """A tool's name as it is compared: case, underscores and hyphens don't count."""
     return name.lower().replace("_", "").replace("-", "")
 
 
-_CLASS_OF = {_flat(name): kind for kind, names in _NAMES.items() for name in names}
+_CLASS_OF = {flat(name): kind for kind, names in _NAMES.items() for name in names}
 _PREFIXES: tuple[tuple[str, ToolClass], ...] = (("pty", "Bash"), ("browser", "Web"), ("memory", "Planning"))
 _WRAPPER = re.compile(r"___|__|[.:/]")
 
@@ -127,10 +128,10 @@ def tool_class(name: str) -> ToolClass:
     """The class of a raw tool name. Case, underscores and wrapper prefixes (`mcp__cua__click`, `cua___screenshot`,
     `mcp_cua_key`) don't count."""
     for candidate in _candidates(name):
-        flat = _flat(candidate)
-        if flat in _CLASS_OF:
-            return _CLASS_OF[flat]
-    bare = _flat(_WRAPPER.split(name)[-1])
+        key = flat(candidate)
+        if key in _CLASS_OF:
+            return _CLASS_OF[key]
+    bare = flat(_WRAPPER.split(name)[-1])
     for prefix, kind in _PREFIXES:
         if bare.startswith(prefix):
             return kind
